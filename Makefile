@@ -1,0 +1,50 @@
+# The two commands of the README, and the rest behind them. CMake does the work.
+BUILD  ?= build
+JOBS   ?= $(shell nproc)
+PRESET ?= release
+
+.PHONY: all packages configure build demo test check-all validate validate-all bench gallery clean help
+
+all: build
+
+help:
+	@echo "make demo      install packages, build, run the main scene, leave a picture and a video in out/demo"
+	@echo "make test      install packages, build, run every test"
+	@echo "make check-all the tests again under sanitizers and with clang"
+	@echo "make validate  compare with theory and experiment (long);  make validate-all  the rest"
+	@echo "make bench     benchmarks;  make gallery  pictures of every bundled scene"
+
+packages:
+	@tools/install_packages
+
+configure: packages
+	@cmake --preset $(PRESET) -B $(BUILD) > $(BUILD)-configure.log 2>&1 || { cat $(BUILD)-configure.log; exit 1; }
+	@grep '^-- repose' $(BUILD)-configure.log || true
+	@rm -f $(BUILD)-configure.log
+
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: build
+	@tools/demo $(BUILD)
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+check-all: packages
+	@tools/check_all
+
+validate: build
+	@$(BUILD)/repose validate
+
+validate-all: build
+	@$(BUILD)/repose validate --all
+
+bench: build
+	@$(BUILD)/repose bench
+
+gallery: build
+	@tools/gallery $(BUILD)
+
+clean:
+	rm -rf build build-* out

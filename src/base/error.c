@@ -1,0 +1,67 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 4096 };
+
+static _Thread_local char last_error[MESSAGE_SIZE];
+
+static const char *const texts[] = {
+#define R(name, text) text,
+    RP_RESULTS(R)
+#undef R
+};
+
+static const char *const names[] = {
+#define R(name, text) #name,
+    RP_RESULTS(R)
+#undef R
+};
+
+const char *rp_result_text(rp_result result)
+{
+    return (unsigned)result < RP_RESULT_COUNT ? texts[result] : "unknown result";
+}
+
+const char *rp_result_name(rp_result result)
+{
+    return (unsigned)result < RP_RESULT_COUNT ? names[result] : "unknown";
+}
+
+const char *rp_last_error(void)
+{
+    return last_error;
+}
+
+void rp__base_clear_error(void)
+{
+    last_error[0] = '\0';
+}
+
+rp_result rp__base_fail(rp_result code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char message[MESSAGE_SIZE]; /* the arguments may point into last_error */
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    memcpy(last_error, message, sizeof message);
+    return code;
+}
+
+rp_result rp__base_fail_prefix(rp_result code, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (used < 0)
+        used = 0;
+    if (used < MESSAGE_SIZE)
+        snprintf(message + used, sizeof message - (size_t)used, "%s", last_error);
+    memcpy(last_error, message, sizeof message);
+    return code;
+}

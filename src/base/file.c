@@ -1,0 +1,196 @@
+#include "base/file.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static rp_result io_failed(const char *doing, const char *path)
+{
+    return rp__base_fail(RP_IO_ERROR, "%s %s: %s", doing, path, strerror(errno));
+}
+
+rp_result rp__file_begin_path(rp__file *file, const char *path)
+{
+    memset(file, 0, sizeof *file);
+    file->path = rp__base_copy_text(path);
+    file->part = rp__base_alloc(strlen(path) + sizeof ".part");
+    if (!file->path || !file->part) {
+        rp__file_drop(file);
+        return RP_OUT_OF_MEMORY;
+    }
+    strcpy(file->part, path);
+    strcat(file->part, ".part");
+    return RP_OK;
+}
+
+rp_result rp__file_begin(rp__file *file, const char *path)
+{
+    RP_TRY(rp__file_begin_path(file, path));
+    file->stream = fopen(file->part, "wb");
+    if (!file->stream) {
+        io_failed("cannot create", file->part);
+        rp__file_drop(file);
+        return RP_IO_ERROR;
+    }
+    return RP_OK;
+}
+
+static rp_result sync_path(const char *path, int flags)
+{
+    int descriptor = open(path, flags | O_CLOEXEC);
+    if (descriptor < 0)
+        return io_failed("cannot open", path);
+    int failed = fsync(descriptor);
+    if (failed && (errno == EINVAL || errno == EROFS))
+        failed = 0; /* some file systems cannot sync a folder */
+    if (failed)
+        io_failed("cannot sync", path);
+    close(descriptor);
+    return failed ? RP_IO_ERROR : RP_OK;
+}
+
+static rp_result finish_stream(rp__file *file)
+{
+    FILE *stream = file->stream;
+    file->stream = NULL;
+    bool failed = ferror(stream) || fflush(stream) != 0 || fsync(fileno(stream)) != 0;
+    if (failed)
+        io_failed("cannot write", file->part);
+    if (fclose(stream) != 0 && !failed) {
+        failed = true;
+        io_failed("cannot write", file->part);
+    }
+    return failed ? RP_IO_ERROR : RP_OK;
+}
+
+static void sync_folder_of(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length >= sizeof folder)
+        return;
+    if (length == 0)
+        strcpy(folder, slash ? "/" : ".");
+    else {
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+    }
+    (void)sync_path(folder, O_RDONLY | O_DIRECTORY); /* the file itself is safe already */
+}
+
+rp_result rp__file_commit(rp__file *file)
+{
+    rp_result result = file->stream ? finish_stream(file) : sync_path(file->part, O_RDONLY);
+    if (result == RP_OK && rename(file->part, file->path) != 0)
+        result = io_failed("cannot rename to", file->path);
+    if (result == RP_OK) {
+        sync_folder_of(file->path);
+        rp__base_free(file->part);
+        file->part = NULL;
+    }
+    rp__file_drop(file);
+    return result;
+}
+
+void rp__file_drop(rp__file *file)
+{
+    if (file->stream)
+        fclose(file->stream);
+    if (file->part)
+        unlink(file->part);
+    rp__base_free(file->path);
+    rp__base_free(file->part);
+    memset(file, 0, sizeof *file);
+}
+
+rp_result rp__file_write_text(const char *path, const char *text)
+{
+    rp__file file;
+    RP_TRY(rp__file_begin(&file, path));
+    fputs(text, file.stream); /* commit looks at ferror */
+    return rp__file_commit(&file);
+}
+
+rp_result rp__file_read(const char *path, size_t limit, char **data, size_t *size)
+{
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
+    char *text = NULL;
+    int64_t capacity = 0;
+    size_t used = 0;
+    rp_result result = RP_OK;
+    for (;;) {
+        if (!rp__base_grow(&text, &capacity, (int64_t)used + 65536, 1)) {
+            result = RP_OUT_OF_MEMORY;
+            break;
+        }
+        size_t got = fread(text + used, 1, 65535, stream);
+        used += got;
+        if (used > limit) {
+            result = rp__base_fail(RP_TOO_LARGE, "%s is larger than %zu bytes", path, limit);
+            break;
+        }
+        if (got == 0) {
+            if (ferror(stream))
+                result = io_failed("cannot read", path);
+            break;
+        }
+    }
+    fclose(stream);
+    if (result != RP_OK) {
+        rp__base_free(text);
+        return result;
+    }
+    text[used] = '\0';
+    *data = text;
+    if (size)
+        *size = used;
+    return RP_OK;
+}
+
+rp_result rp__file_make_folder(const char *path)
+{
+    char *copy = rp__base_copy_text(path);
+    if (!copy)
+        return RP_OUT_OF_MEMORY;
+    rp_result result = RP_OK;
+    for (char *p = copy + 1; result == RP_OK; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char end = *p;
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            result = io_failed("cannot create folder", copy);
+        *p = end;
+        if (end == '\0')
+            break;
+    }
+    struct stat status;
+    if (result == RP_OK && (stat(copy, &status) != 0 || !S_ISDIR(status.st_mode)))
+        result = rp__base_fail(RP_IO_ERROR, "%s is not a folder", path);
+    rp__base_free(copy);
+    return result;
+}
+
+bool rp__file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+char *rp__file_join(const char *folder, const char *name)
+{
+    if (name[0] == '/' || folder[0] == '\0')
+        return rp__base_copy_text(name);
+    size_t length = strlen(folder), size = length + strlen(name) + 2;
+    char *path = rp__base_alloc(size);
+    if (path)
+        snprintf(path, size, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name);
+    return path;
+}

@@ -1,0 +1,27 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static rp_log_fn receiver;
+static void *receiver_context;
+static rp_log_level least_level = RP_LOG_INFO;
+
+void rp_set_log(rp_log_fn function, void *context, rp_log_level least)
+{
+    receiver = function;
+    receiver_context = context;
+    least_level = least;
+}
+
+void rp__base_log(rp_log_level level, const char *format, ...)
+{
+    if (!receiver || level < least_level)
+        return;
+    char message[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    receiver(receiver_context, level, message);
+}

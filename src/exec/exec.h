@@ -1,0 +1,44 @@
+/* The only room with threads. What runs where never changes a bit of the result:
+ * chunks depend on the data alone, sums are combined in the order of the chunks. */
+#ifndef RP_EXEC_EXEC_H
+#define RP_EXEC_EXEC_H
+
+#include <stdint.h>
+
+/* Threads used by the calls below from this thread; 0 = all cores. */
+void rp__exec_set_threads(int count);
+int rp__exec_threads(void);
+
+/* Called for the range [begin, end) of a chunk. `worker` is in [0, rp__exec_threads()): use it to find scratch
+ * memory, never to decide a result. */
+typedef void (*rp__exec_fn)(void *context, int64_t begin, int64_t end, int worker);
+
+/* Runs `function` over [0, n) in chunks of `grain` items (chunk k is [k grain, (k+1) grain)). */
+void rp__exec_for(int64_t n, int64_t grain, rp__exec_fn function, void *context);
+
+/* Adds `width` numbers of each chunk into partial[] (zeroed before), combined in the order of the chunks. */
+typedef void (*rp__exec_sum_fn)(void *context, int64_t begin, int64_t end, double *partial);
+enum { RP_EXEC_MAX_WIDTH = 32 };
+void rp__exec_sum(int64_t n, int64_t grain, int width, rp__exec_sum_fn function, void *context, double *result);
+
+/* The same with the maximum in place of the sum (partial[] starts at -infinity). */
+void rp__exec_max(int64_t n, int64_t grain, int width, rp__exec_sum_fn function, void *context, double *result);
+
+/* Coloured work: items[first[c] .. first[c+1]) may run at once, colours run one after the other.
+ * Calls function(context, item, worker). */
+typedef void (*rp__exec_item_fn)(void *context, int64_t item, int worker);
+void rp__exec_colors(int colors, const int64_t *first, const int32_t *items, int64_t grain, rp__exec_item_fn function,
+                     void *context);
+
+/* A team for tight loops (an iterative solver): runs function once on every thread, with barriers inside. Threads take a static
+ * share of each loop by worker and size; nothing computed may depend on which. */
+typedef struct rp__exec_team rp__exec_team;
+typedef void (*rp__exec_team_fn)(void *context, rp__exec_team *team, int worker);
+void rp__exec_team_run(rp__exec_team_fn function, void *context);
+void rp__exec_team_barrier(rp__exec_team *team);
+int rp__exec_team_size(const rp__exec_team *team);
+
+/* Sets flush-to-zero on the calling thread (denormals cost a lot near rest); rp__exec_* do it on their workers. */
+void rp__exec_flush_to_zero(void);
+
+#endif
