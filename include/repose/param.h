@@ -1,0 +1,31 @@
+/* Parameter tables: one table drives defaults, range checks, the scene parser, the schema and the reference page. */
+#ifndef REPOSE_PARAM_H
+#define REPOSE_PARAM_H
+
+#include <repose/export.h>
+#include <stddef.h>
+
+RP_BEGIN
+
+typedef enum rp_param_type {
+    RP_REAL, /* double */
+    RP_INT,  /* int64_t */
+    RP_BOOL, /* bool */
+    RP_ENUM, /* int, the index into `choices` */
+    RP_TEXT, /* char *, owned by the target; NULL is "" */
+    RP_VEC3  /* double[3] */
+} rp_param_type;
+
+/* One parameter. A table is an array of them that ends with { 0 }. */
+typedef struct rp_param {
+    const char *name;
+    rp_param_type type;
+    size_t offset;               /* of the member in the target structure */
+    double initial, least, most; /* default and range; all three components of an RP_VEC3; unused for RP_TEXT */
+    const char *unit;            /* SI unit such as "m", "kg/m3", "rad"; "" for a plain number; NULL is "" */
+    const char *help;            /* one sentence */
+    const char *choices;         /* "exact|linearised" for RP_ENUM, initial text for RP_TEXT, else NULL */
+} rp_param;
+
+RP_END
+#endif
