@@ -1,0 +1,64 @@
+/* The particle store: structure of arrays driven by one field table, the same in 2D and 3D (z = 0 in 2D). */
+#ifndef RP_PARTICLES_PARTICLES_H
+#define RP_PARTICLES_PARTICLES_H
+
+#include <repose/field.h>
+#include <repose/result.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The fields every method has. A method adds its own with rp__particles_add_field. */
+#define RP_PARTICLE_FIELDS(F) /* type, C type, name, components, unit, saved */ \
+    F(RP_F64, double, position, 3, "m", 1)                                      \
+    F(RP_F64, double, velocity, 3, "m/s", 1)                                    \
+    F(RP_F64, double, volume, 1, "m3", 1)  /* of the grains, without the voids (an area in 2D: m2) */ \
+    F(RP_F64, double, mass, 1, "kg", 1)                                         \
+    F(RP_I32, int32_t, material, 1, "", 1)                                      \
+    F(RP_I64, int64_t, id, 1, "", 1)
+
+enum { RP_PARTICLES_MAX_FIELDS = 32 };
+
+typedef struct rp__particles {
+    int64_t count, capacity; /* planes are `capacity` elements apart */
+    int64_t next_id;         /* ids are never used twice */
+    int fields;
+    rp_field_info info[RP_PARTICLES_MAX_FIELDS];
+    void *data[RP_PARTICLES_MAX_FIELDS];
+    /* The planes of the common fields, kept up to date: x[d][i], v[d][i]. */
+    double *x[3], *v[3], *volume, *mass;
+    int32_t *material;
+    int64_t *id;
+} rp__particles;
+
+size_t rp__particles_type_size(rp_type type);
+
+rp_result rp__particles_init(rp__particles *p); /* the common fields, no particle */
+void rp__particles_free(rp__particles *p);
+
+/* Adds a field (zero for particles already there); `info->name` must outlive the store. Its index in *index. */
+rp_result rp__particles_add_field(rp__particles *p, const rp_field_info *info, int *index);
+int rp__particles_find(const rp__particles *p, const char *name); /* index or -1 */
+
+/* Component plane of a field: element i is particle i. Valid until the store grows or is sorted. */
+void *rp__particles_plane(const rp__particles *p, int field, int component);
+static inline double *rp__particles_f64(const rp__particles *p, int field, int component)
+{
+    return (double *)rp__particles_plane(p, field, component);
+}
+
+rp_result rp__particles_reserve(rp__particles *p, int64_t capacity);
+
+/* Appends `count` particles, all fields zero, ids fresh; *first is the index of the first. */
+rp_result rp__particles_append(rp__particles *p, int64_t count, int64_t *first);
+void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to); /* every field, id too */
+
+/* Removes the particles with remove[i] != 0, keeping the order of the others; returns how many went. */
+int64_t rp__particles_remove(rp__particles *p, const unsigned char *remove);
+
+/* Reorders every field: new particle i is the old particle order[i]. */
+rp_result rp__particles_permute(rp__particles *p, const int64_t *order);
+
+rp_field_view rp__particles_view(const rp__particles *p, int field);
+
+#endif
