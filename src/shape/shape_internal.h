@@ -1,0 +1,24 @@
+/* What rooms above shape use besides the public header: distances for many points at once. */
+#ifndef RP_SHAPE_INTERNAL_H
+#define RP_SHAPE_INTERNAL_H
+
+#include "math/quat.h"
+
+#include <repose/shape.h>
+#include <stdint.h>
+
+/* distance[i] (and gradient planes gx gy gz, if not NULL) at the points (x[i], y[i], z[i]), in parallel. */
+void rp__shape_distances(const rp_shape *shape, int64_t count, const double *x, const double *y, const double *z,
+                         double *distance, double *const gradient[3]);
+
+/* The same for a shape moved by `pose`. */
+double rp__shape_distance_posed(const rp_shape *shape, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
+
+rp_result rp__motion_pose_at(const rp_motion *motion, double t, rp__pose *pose);
+
+/* Volume, centre of mass and inertia tensor (about the centre, density 1) of a shape with bounded inside, by
+ * quadrature on a lattice of about `resolution` cells across (exact for meshes). */
+rp_result rp__shape_mass_properties(const rp_shape *shape, int dim, int resolution, double *volume, rp__vec3 *centre,
+                                    rp__mat3 *inertia);
+
+#endif
