@@ -6,7 +6,7 @@
 
 /* Symmetric n×n matrix, 1 <= n <= 6, row-major, upper and lower triangle given:
  * a = V diag(values) Vᵀ, values ascending, vectors[k*n + i] = component i of the k-th eigenvector (rows are vectors).
- * Never fails on finite input; NaN in, NaN out. */
+ * Never fails; a number that is not finite gives NaN everywhere. Small eigenvalues of graded positive matrices are accurate. */
 void rp__math_eigen(int n, const double *a, double *values, double *vectors);
 
 /* Symmetric 3×3 in the storage of tensor.h (xx yy zz xy xz yz); values ascending, columns of v are the vectors. */
