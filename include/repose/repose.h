@@ -1,0 +1,17 @@
+/* Repose: a simulator of granular matter. This header includes the whole public interface. */
+#ifndef REPOSE_REPOSE_H
+#define REPOSE_REPOSE_H
+
+#include <repose/export.h>
+#include <repose/field.h>
+#include <repose/log.h>
+#include <repose/memory.h>
+#include <repose/output.h>
+#include <repose/param.h>
+#include <repose/result.h>
+#include <repose/scene.h>
+#include <repose/shape.h>
+#include <repose/sim.h>
+#include <repose/version.h>
+
+#endif

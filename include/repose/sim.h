@@ -1,0 +1,274 @@
+/* A simulation: made from definitions, stepped, looked at, saved. SI units throughout. */
+#ifndef REPOSE_SIM_H
+#define REPOSE_SIM_H
+
+#include <repose/export.h>
+#include <repose/field.h>
+#include <repose/param.h>
+#include <repose/result.h>
+#include <repose/shape.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+RP_BEGIN
+
+/* ---- materials ---- */
+
+typedef enum rp_friction_match { RP_MATCH_INSCRIBED, RP_MATCH_MIDDLE, RP_MATCH_CIRCUMSCRIBED } rp_friction_match;
+
+typedef enum rp_material_model { RP_MODEL_SAND, RP_MODEL_ELASTIC /* fixed-corotated solid, elastoplastic only */ } rp_material_model;
+
+/* One struct for every method: each uses what it knows (docs/scene.md says which). The table rp_material_table drives
+ * the scene parser, the ranges, the schema and the reference page. */
+typedef struct rp_material_def {
+    char *name;
+    int model;                    /* rp_material_model */
+    double density;               /* of the grains themselves [kg/m3]; see bulk_density */
+    double bulk_density;          /* of the packed material; 0 = density × volume_fraction. When given, density follows */
+    double volume_fraction;       /* largest, phi_max */
+    double friction;              /* mu^ = sqrt(J2)/p; < 0: from friction_angle */
+    double friction_angle;        /* [rad]; < 0: not given */
+    int match;                    /* rp_friction_match, 3D only */
+    double friction_dynamic;      /* mu^_2 of mu(I); < 0: constant friction */
+    double inertial_number;       /* I_0 of mu(I) */
+    double grain_diameter;        /* d of mu(I), and the size of grains in pictures [m] */
+    double viscosity;             /* Newtonian eta [Pa s] */
+    double cohesion;              /* c [Pa] */
+    double cohesion_decay;        /* xi of dc/dt = -xi |strain rate| c */
+    double anisotropy;            /* alpha in [0, 1] */
+    double elongation;            /* l in [0, 1], of the grains' alignment with the flow */
+    double orientation[3];        /* initial common normal; 0 0 0 = random */
+    double youngs_modulus;        /* elastoplastic [Pa] */
+    double poisson_ratio;
+    double hardening[4];          /* h0 … h3 of Klar et al. (h0, h1, h3 in degrees in the scene); all 0 = constant angle */
+    char *colour;                 /* palette: "sand", "#rrggbb", or a list with weights */
+} rp_material_def;
+
+RP_API rp_material_def rp_default_material_def(void);
+RP_API const rp_param *rp_material_table(void);
+
+/* mu^ of a material in dimension dim, from friction or friction_angle and match. */
+RP_API double rp_material_friction(const rp_material_def *material, int dim);
+
+/* A material parameter as a function of time (linear between keys, constant outside). */
+typedef struct rp_material_key {
+    int material;
+    const char *parameter;        /* name in the table; RP_REAL only */
+    const double *times, *values;
+    int count;
+} rp_material_key;
+
+/* ---- what is in the scene ---- */
+
+typedef struct rp_grains_def {
+    const char *name;
+    rp_shape *shape;
+    int material;
+    double velocity[3];
+    double angular_velocity[3];   /* about `pivot` [rad/s] */
+    double pivot[3];
+    rp_expression *velocity_field; /* of (x, y, z) giving three numbers; NULL: none (added to the above) */
+    rp_sampling sampling;
+    double per_cell;              /* particles a cell */
+    double fill;                  /* volume fraction at the start as a part of the material's largest, 0 … 1 */
+    uint64_t seed;
+} rp_grains_def;
+
+typedef struct rp_emitter_def {
+    const char *name;
+    rp_shape *shape;
+    int material;
+    double velocity[3];
+    double rate;                  /* bulk volume a second [m3/s] (m2/s in 2D); 0: keeps its shape full as grains leave */
+    double start, stop;           /* [s] */
+    rp_sampling sampling;
+    double per_cell, fill;
+    uint64_t seed;
+} rp_emitter_def;
+
+typedef struct rp_sink_def {
+    const char *name;
+    rp_shape *shape;
+    double start, stop;
+} rp_sink_def;
+
+typedef enum rp_surface_kind { RP_STICK, RP_SLIP, RP_FRICTIONAL, RP_OPEN, RP_PERIODIC } rp_surface_kind;
+
+typedef struct rp_surface {
+    rp_surface_kind kind;         /* open and periodic: walls of the domain only */
+    double friction;              /* Coulomb coefficient of a frictional surface */
+    double adhesion;              /* [Pa] pull the surface can hold */
+} rp_surface;
+
+typedef enum rp_body_kind { RP_BODY_SCRIPTED /* and fixed: no motion */, RP_BODY_FREE } rp_body_kind;
+typedef enum rp_joint_kind { RP_JOINT_NONE, RP_JOINT_FIXED, RP_JOINT_HINGE, RP_JOINT_SLIDER } rp_joint_kind;
+typedef enum rp_motor_kind { RP_MOTOR_NONE, RP_MOTOR_FORCE /* or torque */, RP_MOTOR_SPEED } rp_motor_kind;
+
+typedef struct rp_body_def {
+    const char *name;
+    rp_body_kind kind;
+    rp_shape *shape;              /* in the body's own frame */
+    rp_motion *motion;            /* scripted; NULL = at rest at position/rotation */
+    double position[3], rotation[3];
+    double velocity[3], angular_velocity[3]; /* free: at the start */
+    double density;               /* free [kg/m3] */
+    double mass;                  /* free; > 0 replaces the mass from the density (inertia scaled) */
+    double linear_damping, angular_damping;  /* [1/s] */
+    double force[3], torque[3];   /* constant, world frame */
+    rp_surface surface;
+    rp_joint_kind joint;
+    double joint_point[3], joint_axis[3];    /* world frame at the start */
+    rp_motor_kind motor;
+    double motor_value;           /* N m, N, rad/s or m/s */
+    double motor_limit;           /* largest |force| of a speed motor; 0 = none */
+    double start, stop;           /* the body is there in [start, stop) */
+    double colour[3];             /* pictures */
+} rp_body_def;
+
+typedef enum rp_outside { RP_OUTSIDE_ERROR, RP_OUTSIDE_DELETE, RP_OUTSIDE_CLAMP } rp_outside;
+
+/* Faces of the domain in this order: -x +x -y +y -z +z. */
+typedef struct rp_sim_def {
+    int dim;                      /* 2 or 3 */
+    double lower[3], upper[3];    /* of the domain */
+    double cell_size;             /* the domain is a whole number of cells on each axis */
+    double gravity[3];
+    rp_surface wall[6];
+    const rp_material_def *materials;
+    int material_count;
+    const rp_material_key *material_keys;
+    int material_key_count;
+    const rp_grains_def *grains;
+    int grains_count;
+    const rp_emitter_def *emitters;
+    int emitter_count;
+    const rp_sink_def *sinks;
+    int sink_count;
+    const rp_body_def *bodies;
+    int body_count;
+    const char *method;           /* "nonsmooth", "ballistic", … */
+    const void *method_params;    /* struct of the method's table (rp_params_data); NULL = defaults */
+    double frame_rate;            /* [1/s] */
+    double duration;              /* [s] */
+    double cfl;                   /* cells the fastest particle may cross in a step */
+    double dt_min, dt_max;        /* [s]; dt_max 0 = a frame */
+    int substeps;                 /* > 0: this many equal steps a frame, whatever the CFL says */
+    rp_outside outside;
+    double speed_limit;           /* [m/s] above it the run has diverged; 0 = 1e5 cells a frame */
+    int64_t particle_limit;       /* refuse to make more */
+    uint64_t seed;
+    int threads;                  /* 0 = all cores; never changes a result */
+} rp_sim_def;
+
+RP_API rp_sim_def rp_default_sim_def(void);
+RP_API rp_body_def rp_default_body_def(void);
+RP_API rp_grains_def rp_default_grains_def(void);
+RP_API rp_emitter_def rp_default_emitter_def(void);
+RP_API rp_sink_def rp_default_sink_def(void);
+
+/* ---- methods ---- */
+
+typedef struct rp_method_info {
+    const char *name, *summary;
+    const rp_param *params;       /* its table */
+    const rp_field_info *fields;  /* it adds to the particles; ends with a NULL name */
+} rp_method_info;
+
+RP_API int rp_method_count(void);
+RP_API const rp_method_info *rp_method_at(int index);
+RP_API const rp_method_info *rp_method_find(const char *name); /* NULL if unknown */
+
+/* Parameters of a method, with defaults; set by name and text ("1e-6", "5 cm"). */
+typedef struct rp_params rp_params;
+RP_API rp_result rp_params_create(const char *method, rp_params **out);
+RP_API rp_result rp_params_set(rp_params *params, const char *name, const char *value);
+RP_API const void *rp_params_data(const rp_params *params);
+RP_API void rp_params_destroy(rp_params *params);
+
+/* ---- running ---- */
+
+typedef struct rp_sim rp_sim;
+
+RP_API rp_result rp_sim_create(const rp_sim_def *def, rp_sim **out); /* copies what it needs; sets nothing on failure */
+RP_API void rp_sim_destroy(rp_sim *sim);
+
+/* Numbers of one step. The common ones are here; a method's own come as named extras. */
+enum { RP_MAX_EXTRAS = 32 };
+typedef struct rp_step_stats {
+    int64_t step;                 /* counted from 1 */
+    double time;                  /* after the step */
+    double dt;
+    const char *limit;            /* what limited dt: "frame", "cfl", "dt_max", "wave", … */
+    int64_t particles, nodes;     /* nodes in use */
+    int64_t iterations;
+    double residual_mean, residual_max;
+    bool converged;
+    double volume_error;          /* over-packed part of the material's volume */
+    double kinetic_energy, potential_energy; /* [J] (J/m in 2D) */
+    int64_t emitted, removed, outside, clamped; /* in this step */
+    double ms_step;
+    int phase_count;
+    const char *phase_name[RP_MAX_EXTRAS];
+    double phase_ms[RP_MAX_EXTRAS];
+    int extra_count;
+    const char *extra_name[RP_MAX_EXTRAS];
+    double extra[RP_MAX_EXTRAS];
+} rp_step_stats;
+
+/* One step; stops exactly on frame times. RP_DIVERGED: not finite or too fast (state kept for a dump). */
+RP_API rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats);
+
+RP_API double rp_sim_time(const rp_sim *sim);
+RP_API int64_t rp_sim_steps(const rp_sim *sim);
+RP_API int64_t rp_sim_frame(const rp_sim *sim);       /* frames completed: time = frame / frame_rate */
+RP_API bool rp_sim_at_frame(const rp_sim *sim);       /* the last step ended on a frame (true at the start) */
+RP_API bool rp_sim_done(const rp_sim *sim);           /* duration reached */
+RP_API void rp_sim_set_threads(rp_sim *sim, int threads);
+RP_API const rp_sim_def *rp_sim_definition(const rp_sim *sim);
+
+/* Particles: fields by index or name; valid until the next step. */
+RP_API int64_t rp_sim_particle_count(const rp_sim *sim);
+RP_API int rp_sim_field_count(const rp_sim *sim);
+RP_API rp_result rp_sim_field(const rp_sim *sim, int index, rp_field_view *out);
+RP_API rp_result rp_sim_field_named(const rp_sim *sim, const char *name, rp_field_view *out);
+
+/* Grid fields, made on demand: positions of the active nodes and the method's node fields ("velocity", "pressure", …). */
+RP_API rp_result rp_sim_grid_fields(rp_sim *sim, const rp_field_view **views, int *count, int64_t *nodes);
+
+/* Bodies. Force and torque (about the centre of mass) are those of the grains over the last step. */
+typedef struct rp_body_state {
+    double position[3], orientation[4], velocity[3], angular_velocity[3];
+    double force[3], torque[3];
+    double mass;
+    bool present;
+} rp_body_state;
+RP_API int rp_sim_body_count(const rp_sim *sim);
+RP_API const char *rp_sim_body_name(const rp_sim *sim, int index);
+RP_API rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out);
+RP_API rp_shape *rp_sim_body_shape(const rp_sim *sim, int index);        /* in its own frame; not retained */
+RP_API rp_result rp_sim_wall_force(const rp_sim *sim, int face, double force[3]);
+
+/* ---- checkpoints: everything that the next step depends on, to the bit ---- */
+
+/* Named arrays of bytes, written by io to a file with version and checksum. */
+typedef struct rp_blob {
+    char name[64];
+    rp_type type;
+    int64_t count;
+    void *data;
+} rp_blob;
+typedef struct rp_state {
+    rp_blob *blobs;
+    int count, capacity;
+} rp_state;
+RP_API rp_result rp_sim_save(const rp_sim *sim, rp_state *state);         /* free with rp_state_free */
+RP_API rp_result rp_sim_restore(rp_sim *sim, const rp_state *state);      /* on a sim made from the same definition */
+RP_API rp_result rp_state_add(rp_state *state, const char *name, rp_type type, int64_t count, const void *data);
+RP_API const rp_blob *rp_state_find(const rp_state *state, const char *name);
+RP_API void rp_state_free(rp_state *state);
+
+/* An estimate of particles and bytes a definition will need, before anything large is allocated. */
+RP_API rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes);
+
+RP_END
+#endif

@@ -1,0 +1,51 @@
+/* Rigid bodies: scripted ones follow their motion, free ones obey Newton's law with joints to the world. */
+#ifndef RP_BODY_BODY_H
+#define RP_BODY_BODY_H
+
+#include "math/quat.h"
+#include "math/vec.h"
+
+#include <repose/sim.h>
+
+typedef struct rp__body {
+    rp_body_def def;                    /* its shape and motion are retained */
+    bool present;                       /* within [start, stop) */
+    rp__pose pose;                      /* position = centre of mass of a free body, origin of the frame of a scripted one */
+    rp__vec3 velocity, omega;           /* of that point, world frame; scripted: (pose_next - pose) / dt */
+    rp__pose pose_next;                 /* at the end of the step (scripted: from the motion; free: predicted, then set) */
+    rp__vec3 centre_local;              /* centre of mass in the frame of the shape (zero for scripted) */
+    double mass, inverse_mass;          /* inverse 0: infinitely heavy */
+    rp__mat3 inertia_local;             /* about the centre */
+    rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
+} rp__body;
+
+rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double time);
+void rp__body_free(rp__body *body);
+
+/* Signed distance of a point to the body at `pose`, with its gradient. */
+double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
+
+/* Velocity of the body at a point of space: v + omega × (x - position). */
+static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)
+{
+    return rp__vec3_add(body->velocity, rp__vec3_cross(body->omega, rp__vec3_sub(x, body->pose.position)));
+}
+
+/* World-frame inverse inertia, with the joint's constraint applied: the 6×6 inverse mass seen by an impulse (row-major,
+ * linear then angular). Zero for scripted bodies. */
+void rp__body_inverse_mass(const rp__body *body, double w[36]);
+
+/* Beginning of a step: scripted bodies get pose_next and velocities from their motion; free ones get gravity, damping,
+ * constant loads, motors and joints as a predicted velocity. Warns when a scripted body jumps (teleports). */
+rp_result rp__body_begin(rp__body *body, double time, double dt, const double gravity[3], int dim);
+
+/* Adds an impulse at the centre of mass (N s, N m s) to a free body's velocity, through rp__body_inverse_mass. */
+void rp__body_apply(rp__body *body, rp__vec3 impulse, rp__vec3 angular_impulse);
+
+/* End of a step: free bodies move with their velocity; pose = pose_next. */
+void rp__body_end(rp__body *body, double dt, int dim);
+
+rp_result rp__body_save(const rp__body *bodies, int count, rp_state *state);
+rp_result rp__body_restore(rp__body *bodies, int count, const rp_state *state);
+
+#endif
