@@ -1,0 +1,325 @@
+/* Rigid bodies: poses, velocities, joints to the world, motors. */
+#include "body/body.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "shape/shape_internal.h"
+
+#include <string.h>
+
+enum { MASS_RESOLUTION = 64 }; /* cells across, for the mass properties of a body */
+
+static const rp__vec3 z_axis = { 0, 0, 1 };
+
+static rp__pose start_pose(const rp_body_def *def)
+{
+    rp__pose pose = { rp__vec3_load(def->position), rp__quat_from_vector(rp__vec3_load(def->rotation)) };
+    return pose;
+}
+
+static rp_result init_free(rp__body *body, int dim)
+{
+    const rp_body_def *def = &body->def;
+    double volume;
+    rp__vec3 centre;
+    rp__mat3 inertia;
+    rp_result result = rp__shape_mass_properties(def->shape, dim, MASS_RESOLUTION, &volume, &centre, &inertia);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "body '%s': ", def->name ? def->name : "");
+    body->mass = def->mass > 0 ? def->mass : def->density * volume;
+    if (!(body->mass > 0) || !isfinite(body->mass))
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has mass %g kg; a free body needs a density or a mass above zero",
+                             def->name ? def->name : "", body->mass);
+    body->inverse_mass = 1 / body->mass;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            body->inertia_local.m[i][j] = inertia.m[i][j] * body->mass / volume;
+    body->centre_local = centre;
+    body->pose.position = rp__pose_apply(&body->pose, centre);
+    body->velocity = rp__vec3_load(def->velocity);
+    body->omega = rp__vec3_load(def->angular_velocity);
+    return RP_OK;
+}
+
+rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double time)
+{
+    memset(body, 0, sizeof *body);
+    body->def = *def;
+    body->present = time >= def->start && time < def->stop;
+    body->pose = start_pose(def);
+    if (def->motion)
+        RP_TRY(rp__motion_pose_at(def->motion, time, &body->pose));
+    if (def->kind == RP_BODY_FREE)
+        RP_TRY(init_free(body, dim));
+    body->pose_next = body->pose;
+    body->def.shape = rp_shape_retain(def->shape);
+    body->def.motion = def->motion ? rp_motion_retain(def->motion) : NULL;
+    return RP_OK;
+}
+
+void rp__body_free(rp__body *body)
+{
+    rp_shape_release(body->def.shape);
+    if (body->def.motion)
+        rp_motion_release(body->def.motion);
+    memset(body, 0, sizeof *body);
+}
+
+/* The shape's frame has its origin at -centre_local from the pose (the centre of mass). */
+double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient)
+{
+    rp__pose frame = *pose;
+    frame.position = rp__vec3_sub(pose->position, rp__quat_rotate(pose->orientation, body->centre_local));
+    return rp__shape_distance_posed(body->def.shape, &frame, point, gradient);
+}
+
+/* I_world = R I_local Rᵀ */
+static rp__mat3 inertia_world(const rp__body *body)
+{
+    rp__mat3 r = rp__quat_matrix(body->pose.orientation), rt = rp__mat3_transpose(&r);
+    rp__mat3 a = rp__mat3_multiply(&r, &body->inertia_local);
+    return rp__mat3_multiply(&a, &rt);
+}
+
+/* Inverse by cofactors; the inertia of a solid is positive definite. */
+static rp__mat3 inverse(const rp__mat3 *a)
+{
+    double d = 1 / rp__mat3_determinant(a);
+    rp__mat3 b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            b.m[j][i] = d * (a->m[i1][j1] * a->m[i2][j2] - a->m[i1][j2] * a->m[i2][j1]);
+        }
+    return b;
+}
+
+/* The one direction (linear, angular) in which a hinge or slider lets the centre of mass move. */
+static void joint_direction(const rp__body *body, rp__vec3 *linear, rp__vec3 *angular)
+{
+    rp__vec3 axis = rp__vec3_unit(rp__vec3_load(body->def.joint_axis), z_axis);
+    if (body->def.joint == RP_JOINT_SLIDER) {
+        *linear = axis;
+        *angular = rp__vec3_make(0, 0, 0);
+    } else {
+        rp__vec3 arm = rp__vec3_sub(body->pose.position, rp__vec3_load(body->def.joint_point));
+        *linear = rp__vec3_cross(axis, arm);
+        *angular = axis;
+    }
+}
+
+/* dᵀ M d along the joint's direction d. */
+static double joint_mass(const rp__body *body, rp__vec3 linear, rp__vec3 angular)
+{
+    rp__mat3 inertia = inertia_world(body);
+    return body->mass * rp__vec3_dot(linear, linear) + rp__vec3_dot(angular, rp__mat3_apply(&inertia, angular));
+}
+
+static bool one_degree(const rp__body *body)
+{
+    return body->def.joint == RP_JOINT_HINGE || body->def.joint == RP_JOINT_SLIDER;
+}
+
+/* A speed motor without limit holds its speed whatever the grains do. */
+static bool driven(const rp__body *body)
+{
+    return one_degree(body) && body->def.motor == RP_MOTOR_SPEED && !(body->def.motor_limit > 0);
+}
+
+void rp__body_inverse_mass(const rp__body *body, double w[36])
+{
+    memset(w, 0, 36 * sizeof *w);
+    if (body->def.kind != RP_BODY_FREE || body->def.joint == RP_JOINT_FIXED || driven(body))
+        return;
+    if (one_degree(body)) { /* W = d dᵀ / (dᵀ M d) */
+        rp__vec3 linear, angular;
+        joint_direction(body, &linear, &angular);
+        double d[6] = { linear.x, linear.y, linear.z, angular.x, angular.y, angular.z };
+        double m = joint_mass(body, linear, angular);
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++)
+                w[6 * i + j] = d[i] * d[j] / m;
+        return;
+    }
+    rp__mat3 inertia = inertia_world(body), inv = inverse(&inertia);
+    for (int i = 0; i < 3; i++) {
+        w[7 * i] = body->inverse_mass;
+        for (int j = 0; j < 3; j++)
+            w[6 * (3 + i) + 3 + j] = inv.m[i][j];
+    }
+}
+
+void rp__body_apply(rp__body *body, rp__vec3 impulse, rp__vec3 angular_impulse)
+{
+    double w[36];
+    rp__body_inverse_mass(body, w);
+    double p[6] = { impulse.x, impulse.y, impulse.z, angular_impulse.x, angular_impulse.y, angular_impulse.z };
+    double dv[6];
+    for (int i = 0; i < 6; i++) {
+        dv[i] = 0;
+        for (int j = 0; j < 6; j++)
+            dv[i] += w[6 * i + j] * p[j];
+    }
+    body->velocity = rp__vec3_add(body->velocity, rp__vec3_make(dv[0], dv[1], dv[2]));
+    body->omega = rp__vec3_add(body->omega, rp__vec3_make(dv[3], dv[4], dv[5]));
+}
+
+/* 2D: motion in the plane, rotation about z. */
+static void flatten(rp__body *body)
+{
+    body->velocity.z = 0;
+    body->omega.x = body->omega.y = 0;
+}
+
+/* Keeps the part of the velocity that the joint allows: v = d (dᵀ M v) / (dᵀ M d). */
+static void project_on_joint(rp__body *body)
+{
+    if (body->def.joint == RP_JOINT_FIXED) {
+        body->velocity = body->omega = rp__vec3_make(0, 0, 0);
+        return;
+    }
+    if (!one_degree(body))
+        return;
+    rp__vec3 linear, angular;
+    joint_direction(body, &linear, &angular);
+    rp__mat3 inertia = inertia_world(body);
+    double momentum = body->mass * rp__vec3_dot(linear, body->velocity) +
+                      rp__vec3_dot(angular, rp__mat3_apply(&inertia, body->omega));
+    double speed = momentum / joint_mass(body, linear, angular);
+    body->velocity = rp__vec3_scale(speed, linear);
+    body->omega = rp__vec3_scale(speed, angular);
+}
+
+static void drive_motor(rp__body *body, double dt)
+{
+    if (!one_degree(body) || body->def.motor == RP_MOTOR_NONE)
+        return;
+    rp__vec3 linear, angular;
+    joint_direction(body, &linear, &angular);
+    double m = joint_mass(body, linear, angular);
+    double speed = rp__vec3_dot(angular, angular) > 0 ? rp__vec3_dot(angular, body->omega)
+                                                      : rp__vec3_dot(linear, body->velocity);
+    double impulse;
+    if (body->def.motor == RP_MOTOR_FORCE)
+        impulse = body->def.motor_value * dt;
+    else {
+        impulse = m * (body->def.motor_value - speed);
+        double most = body->def.motor_limit * dt;
+        if (body->def.motor_limit > 0)
+            impulse = fmax(-most, fmin(most, impulse));
+    }
+    body->velocity = rp__vec3_axpy(impulse / m, linear, body->velocity);
+    body->omega = rp__vec3_axpy(impulse / m, angular, body->omega);
+}
+
+static void begin_free(rp__body *body, double dt, const double gravity[3], int dim)
+{
+    const rp_body_def *def = &body->def;
+    body->velocity = rp__vec3_axpy(dt, rp__vec3_load(gravity), body->velocity);
+    body->velocity = rp__vec3_axpy(dt * body->inverse_mass, rp__vec3_load(def->force), body->velocity);
+    /* Gyroscopic term explicitly: I dw/dt = tau - w × I w */
+    rp__mat3 inertia = inertia_world(body), inv = inverse(&inertia);
+    rp__vec3 gyro = rp__vec3_cross(body->omega, rp__mat3_apply(&inertia, body->omega));
+    rp__vec3 load = rp__vec3_sub(rp__vec3_load(def->torque), gyro);
+    body->omega = rp__vec3_axpy(dt, rp__mat3_apply(&inv, load), body->omega);
+    body->velocity = rp__vec3_scale(1 / (1 + dt * def->linear_damping), body->velocity);
+    body->omega = rp__vec3_scale(1 / (1 + dt * def->angular_damping), body->omega);
+    if (dim == 2)
+        flatten(body);
+    project_on_joint(body);
+    drive_motor(body, dt);
+}
+
+rp_result rp__body_begin(rp__body *body, double time, double dt, const double gravity[3], int dim)
+{
+    const rp_body_def *def = &body->def;
+    bool was_present = body->present;
+    /* A step belongs to the body when its middle does: frame times are rounded. */
+    body->present = time + 0.5 * dt >= def->start && time + 0.5 * dt < def->stop;
+    body->force = body->torque = rp__vec3_make(0, 0, 0);
+    if (!body->present)
+        return RP_OK;
+    if (def->kind == RP_BODY_FREE) {
+        begin_free(body, dt, gravity, dim);
+        return RP_OK;
+    }
+    if (!def->motion)
+        return RP_OK;
+    RP_TRY(rp__motion_pose_at(def->motion, time + dt, &body->pose_next));
+    if (!was_present)
+        RP_TRY(rp__motion_pose_at(def->motion, time, &body->pose));
+    rp__quat turn = rp__quat_multiply(body->pose_next.orientation, rp__quat_conjugate(body->pose.orientation));
+    body->velocity = rp__vec3_scale(1 / dt, rp__vec3_sub(body->pose_next.position, body->pose.position));
+    body->omega = rp__vec3_scale(1 / dt, rp__quat_to_vector(turn));
+    return RP_OK;
+}
+
+void rp__body_end(rp__body *body, double dt, int dim)
+{
+    if (!body->present)
+        return;
+    if (body->def.kind == RP_BODY_FREE) {
+        if (dim == 2)
+            flatten(body);
+        body->pose_next.orientation = rp__quat_unit(rp__quat_advance(body->pose.orientation, body->omega, dt));
+        if (body->def.joint == RP_JOINT_HINGE) { /* on the circle about the hinge, so that it never drifts off */
+            rp__vec3 pivot = rp__vec3_load(body->def.joint_point);
+            rp__quat turn = rp__quat_from_vector(rp__vec3_scale(dt, body->omega));
+            rp__vec3 arm = rp__vec3_sub(body->pose.position, pivot);
+            body->pose_next.position = rp__vec3_add(pivot, rp__quat_rotate(turn, arm));
+        } else {
+            body->pose_next.position = rp__vec3_axpy(dt, body->velocity, body->pose.position);
+        }
+    }
+    body->pose = body->pose_next;
+}
+
+/* ---- checkpoint ---- */
+
+enum { SAVED = 20 }; /* numbers a body */
+
+static void pack(const rp__body *body, double out[SAVED])
+{
+    rp__vec3_store(out, body->pose.position);
+    out[3] = body->pose.orientation.w, out[4] = body->pose.orientation.x;
+    out[5] = body->pose.orientation.y, out[6] = body->pose.orientation.z;
+    rp__vec3_store(out + 7, body->velocity);
+    rp__vec3_store(out + 10, body->omega);
+    rp__vec3_store(out + 13, body->force);
+    rp__vec3_store(out + 16, body->torque);
+    out[19] = body->present;
+}
+
+static void unpack(rp__body *body, const double in[SAVED])
+{
+    body->pose.position = rp__vec3_load(in);
+    body->pose.orientation = (rp__quat){ in[3], in[4], in[5], in[6] };
+    body->pose_next = body->pose;
+    body->velocity = rp__vec3_load(in + 7);
+    body->omega = rp__vec3_load(in + 10);
+    body->force = rp__vec3_load(in + 13);
+    body->torque = rp__vec3_load(in + 16);
+    body->present = in[19] != 0;
+}
+
+rp_result rp__body_save(const rp__body *bodies, int count, rp_state *state)
+{
+    double *all = RP_NEW_ARRAY(double, count * SAVED);
+    if (!all)
+        return RP_OUT_OF_MEMORY;
+    for (int b = 0; b < count; b++)
+        pack(&bodies[b], all + b * SAVED);
+    rp_result result = rp_state_add(state, "bodies", RP_F64, (int64_t)count * SAVED, all);
+    rp__base_free(all);
+    return result;
+}
+
+rp_result rp__body_restore(rp__body *bodies, int count, const rp_state *state)
+{
+    const rp_blob *blob = rp_state_find(state, "bodies");
+    if (!blob || blob->type != RP_F64 || blob->count != (int64_t)count * SAVED)
+        return rp__base_fail(RP_BAD_FILE, "the checkpoint does not hold the %d bodies of the scene", count);
+    for (int b = 0; b < count; b++)
+        unpack(&bodies[b], (const double *)blob->data + b * SAVED);
+    return RP_OK;
+}
