@@ -12,6 +12,7 @@
 #include <repose/scene.h>
 #include <repose/shape.h>
 #include <repose/sim.h>
+#include <repose/state.h>
 #include <repose/version.h>
 
 #endif

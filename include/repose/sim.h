@@ -7,6 +7,7 @@
 #include <repose/param.h>
 #include <repose/result.h>
 #include <repose/shape.h>
+#include <repose/state.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -248,24 +249,10 @@ RP_API rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out);
 RP_API rp_shape *rp_sim_body_shape(const rp_sim *sim, int index);        /* in its own frame; not retained */
 RP_API rp_result rp_sim_wall_force(const rp_sim *sim, int face, double force[3]);
 
-/* ---- checkpoints: everything that the next step depends on, to the bit ---- */
+/* ---- checkpoints: everything that the next step depends on, to the bit; io writes them to files ---- */
 
-/* Named arrays of bytes, written by io to a file with version and checksum. */
-typedef struct rp_blob {
-    char name[64];
-    rp_type type;
-    int64_t count;
-    void *data;
-} rp_blob;
-typedef struct rp_state {
-    rp_blob *blobs;
-    int count, capacity;
-} rp_state;
 RP_API rp_result rp_sim_save(const rp_sim *sim, rp_state *state);         /* free with rp_state_free */
 RP_API rp_result rp_sim_restore(rp_sim *sim, const rp_state *state);      /* on a sim made from the same definition */
-RP_API rp_result rp_state_add(rp_state *state, const char *name, rp_type type, int64_t count, const void *data);
-RP_API const rp_blob *rp_state_find(const rp_state *state, const char *name);
-RP_API void rp_state_free(rp_state *state);
 
 /* An estimate of particles and bytes a definition will need, before anything large is allocated. */
 RP_API rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes);
