@@ -4,7 +4,8 @@
  *     RP_FOR_LANES (l)
  *         y[l] = a * x[l] + y[l];
  *
- * Keep bodies free of branches (use ?: on values) and of calls that are not inlined; sqrt, fabs, fmin, fmax and floor are fine. */
+ * Keep bodies free of branches (use ?: on values) and of calls that are not inlined; sqrt, fabs and floor are fine, and a > b ? a : b in place of
+ * fmax, whose care for NaN costs a call. */
 #ifndef RP_MATH_LANES_H
 #define RP_MATH_LANES_H
 
@@ -24,7 +25,6 @@
 #define LANES_NAME(name) rp__lanes_##name
 #define LANES_SQRT sqrt
 #define LANES_ABS fabs
-#define LANES_MAX fmax
 #define LANES_TINY 1e-290
 #define LANES_SWEEPS 6
 #include "math/lanes_eigen.h"
@@ -33,7 +33,6 @@
 #define LANES_NAME(name) rp__lanes_##name##_float
 #define LANES_SQRT sqrtf
 #define LANES_ABS fabsf
-#define LANES_MAX fmaxf
 #define LANES_TINY 1e-36f
 #define LANES_SWEEPS 5
 #include "math/lanes_eigen.h"

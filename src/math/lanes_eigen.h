@@ -59,7 +59,8 @@ static inline void LANES_NAME(eigen_sym3)(LANES_REAL (*s)[RP_LANES], LANES_REAL 
     RP_FOR_LANES (l) {
         LANES_REAL largest = 0, sum = 0;
         for (int k = 0; k < 6; k++) {
-            largest = LANES_MAX(largest, LANES_ABS(s[k][l]));
+            LANES_REAL size = LANES_ABS(s[k][l]);
+            largest = size > largest ? size : largest;
             sum += s[k][l] - s[k][l]; /* 0, or NaN when a number is not finite */
         }
         scale[l] = largest > LANES_TINY ? largest : (LANES_REAL)1;
@@ -93,6 +94,5 @@ static inline void LANES_NAME(eigen_sym3)(LANES_REAL (*s)[RP_LANES], LANES_REAL 
 #undef LANES_NAME
 #undef LANES_SQRT
 #undef LANES_ABS
-#undef LANES_MAX
 #undef LANES_TINY
 #undef LANES_SWEEPS
