@@ -32,11 +32,11 @@ typedef struct rp_camera_key {
 
 typedef struct rp_output_def {
     bool frames;                  /* write frames */
-    int frame_every;              /* every n-th frame */
+    int64_t frame_every;          /* every n-th frame */
     bool grid;                    /* grid fields too */
     const char *fields;           /* "" = all saved ones, or names separated by spaces */
     double checkpoint_every;      /* wall-clock seconds between checkpoints; 0 = at each frame */
-    int checkpoints_kept;
+    int64_t checkpoints_kept;
     double grains_per_particle;   /* render samples a particle; 0 = none */
     /* picture */
     bool camera_given;            /* otherwise framed automatically */
@@ -49,7 +49,7 @@ typedef struct rp_output_def {
     double focus;                 /* distance in focus; 0 = target */
     double aperture;              /* lens radius [m]; 0 = pinhole */
     double shutter;               /* part of the frame time; 0 = no motion blur */
-    int width, height;
+    int64_t width, height;
     const char *colour;           /* "material", or a field name: "velocity", "pressure", … */
     double colour_range[2];       /* equal = automatic */
     double sun[3];                /* direction towards the sun */
