@@ -32,84 +32,84 @@ void RP_CONE_NAME(rp__friction_eigen)(const double *s, double *values, double *v
     vectors[!swap] = sine, vectors[2 + !swap] = cosine;
 }
 
-#else
+#elif T == 5
 
-/* Householder reflections to tridiagonal form: z becomes the product of the reflections, diagonal and off the matrix
- * [golub2013, 8.3.1]. */
-static void tridiagonalise(double z[T][T], double *diagonal, double *off)
+/* A row of five: four lanes and the last. Left to themselves the compilers take it apart; this saves half of the time. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef struct row {
+    four v;
+    double last;
+} row;
+
+static inline row row_axpy(double s, row x, row y) /* s x + y */
 {
-    double a[T][T];
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++) {
-            a[i][j] = z[i][j];
-            z[i][j] = i == j;
-        }
-    for (int k = 0; k < T - 2; k++) {
-        double v[T] = { 0 }, p[T] = { 0 }, tail = 0;
-        for (int i = k + 2; i < T; i++)
-            tail += a[i][k] * a[i][k];
-        if (tail == 0)
-            continue;
-        double norm = sqrt(tail + a[k + 1][k] * a[k + 1][k]), head = a[k + 1][k];
-        double shifted = head > 0 ? head + norm : head - norm;
-        double beta = 2 / (tail + shifted * shifted), vp = 0;
-        v[k + 1] = shifted;
-        for (int i = k + 2; i < T; i++)
-            v[i] = a[i][k];
-        for (int i = k; i < T; i++)
-            for (int j = k; j < T; j++)
-                p[i] += a[i][j] * v[j];
-        for (int i = k; i < T; i++) {
-            p[i] *= beta;
-            vp += v[i] * p[i];
-        }
-        for (int i = k; i < T; i++)
-            p[i] -= 0.5 * beta * vp * v[i];
-        for (int i = k; i < T; i++)
-            for (int j = k; j < T; j++)
-                a[i][j] -= v[i] * p[j] + p[i] * v[j];
-        for (int i = 0; i < T; i++) { /* z <- z (I - beta v vᵀ) */
-            double dot = 0;
-            for (int j = k + 1; j < T; j++)
-                dot += z[i][j] * v[j];
-            for (int j = k + 1; j < T; j++)
-                z[i][j] -= beta * dot * v[j];
-        }
+    return (row){ s * x.v + y.v, s * x.last + y.last };
+}
+static inline row row_scale(double s, row x)
+{
+    return (row){ s * x.v, s * x.last };
+}
+static inline double row_at(const row *x, int i)
+{
+    return i < 4 ? x->v[i] : x->last;
+}
+
+/* One Householder reflection towards tridiagonal form [golub2013, 8.3.1]: a <- H a H and vt <- H vt, where H clears
+ * a[k][k+2..]. Rows are used whole, zeros and all. */
+static inline void reflect(row *restrict a, row *restrict vt, const int k)
+{
+    row v = a[k], p = { 0 }, dot = { 0 };
+    double tail = 0, vp = 0;
+    for (int i = k + 2; i < T; i++)
+        tail += row_at(&v, i) * row_at(&v, i);
+    if (tail == 0)
+        return;
+    double head = row_at(&v, k + 1), norm = sqrt(tail + head * head);
+    double shifted = head > 0 ? head + norm : head - norm;
+    double beta = 2 / (tail + shifted * shifted);
+    for (int i = 0; i <= k; i++)
+        v.v[i] = 0;
+    v.v[k + 1] = shifted;
+    for (int j = k + 1; j < T; j++) {
+        p = row_axpy(row_at(&v, j), a[j], p);
+        dot = row_axpy(row_at(&v, j), vt[j], dot);
     }
+    for (int i = k + 1; i < T; i++)
+        vp += row_at(&v, i) * row_at(&p, i);
+    p = row_scale(beta, row_axpy(-0.5 * beta * vp, v, p));
+    dot = row_scale(beta, dot);
     for (int i = 0; i < T; i++) {
-        diagonal[i] = a[i][i];
-        off[i] = i + 1 < T ? a[i + 1][i] : 0;
+        double vi = -row_at(&v, i), pi = -row_at(&p, i);
+        a[i] = row_axpy(vi, p, row_axpy(pi, v, a[i]));
+        vt[i] = row_axpy(vi, dot, vt[i]);
     }
 }
 
 /* One implicit QL sweep with Wilkinson's shift on rows l..m; vt holds the vectors in rows. */
-static void ql_sweep(double *diagonal, double *off, double vt[T][T], int l, int m)
+static void ql_sweep(double *restrict diagonal, double *restrict off, row *restrict vt, int l, int m)
 {
     double g = (diagonal[l + 1] - diagonal[l]) / (2 * off[l]), r = sqrt(g * g + 1);
     g = diagonal[m] - diagonal[l] + off[l] / (g + (g >= 0 ? r : -r));
     double s = 1, c = 1, p = 0;
     for (int i = m - 1; i >= l; i--) {
-        double f = s * off[i], b = c * off[i];
-        r = sqrt(f * f + g * g);
-        off[i + 1] = r;
-        if (r == 0) { /* the matrix has split */
+        double f = s * off[i], b = c * off[i], square = f * f + g * g;
+        if (!(square > DBL_MIN)) { /* the matrix has split */
+            off[i + 1] = 0;
             diagonal[i + 1] -= p;
             off[m] = 0;
             return;
         }
-        double inverse = 1 / r;
-        s = f * inverse;
-        c = g * inverse;
-        g = diagonal[i + 1] - p;
-        r = (diagonal[i] - g) * s + 2 * c * b;
-        p = s * r;
-        diagonal[i + 1] = g + p;
-        g = c * r - b;
-        for (int k = 0; k < T; k++) {
-            double upper = vt[i + 1][k], lower = vt[i][k];
-            vt[i + 1][k] = s * lower + c * upper;
-            vt[i][k] = c * lower - s * upper;
-        }
+        r = sqrt(square);
+        off[i + 1] = r;
+        s = f / r;
+        c = g / r;
+        double shifted = diagonal[i + 1] - p, h = ((diagonal[i] - shifted) * f + 2 * g * b) / square;
+        p = f * h; /* by h rather than s and c: the square root is off the critical path */
+        diagonal[i + 1] = shifted + p;
+        g = g * h - b;
+        row upper = vt[i + 1], lower = vt[i];
+        vt[i + 1] = row_axpy(s, lower, row_scale(c, upper));
+        vt[i] = row_axpy(-s, upper, row_scale(c, lower));
     }
     diagonal[l] -= p;
     off[l] = g;
@@ -118,17 +118,23 @@ static void ql_sweep(double *diagonal, double *off, double vt[T][T], int l, int 
 
 void RP_CONE_NAME(rp__friction_eigen)(const double *s, double *values, double *vectors)
 {
-    double z[T][T], vt[T][T], off[T], scale = 0;
+    row a[T], vt[T];
+    double off[T], scale = 0;
     for (int i = 0; i < T * T; i++)
         scale = fabs(s[i]) > scale ? fabs(s[i]) : scale;
     double unit = scale > 0 ? 1 / scale : 1; /* squares must neither overflow nor vanish */
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < T; j++)
-            z[i][j] = s[i >= j ? i * T + j : j * T + i] * unit;
-    tridiagonalise(z, values, off);
-    for (int i = 0; i < T; i++)
-        for (int k = 0; k < T; k++)
-            vt[k][i] = z[i][k];
+    for (int i = 0; i < T; i++) {
+        const double *line = s + i * T;
+        a[i] = row_scale(unit, (row){ { line[0], line[1], line[2], line[3] }, line[4] });
+        vt[i] = (row){ { i == 0, i == 1, i == 2, i == 3 }, i == 4 };
+    }
+    reflect(a, vt, 0); /* by hand, so that k is a constant */
+    reflect(a, vt, 1);
+    reflect(a, vt, 2);
+    for (int i = 0; i < T; i++) {
+        values[i] = row_at(&a[i], i);
+        off[i] = i + 1 < T ? row_at(&a[i], i + 1) : 0;
+    }
     for (int l = 0; l < T; l++)
         for (int sweep = 0; sweep < 40; sweep++) {
             int m = l;
@@ -149,7 +155,7 @@ void RP_CONE_NAME(rp__friction_eigen)(const double *s, double *values, double *v
     for (int k = 0; k < T; k++) {
         sorted[k] = values[order[k]];
         for (int i = 0; i < T; i++)
-            vectors[i * T + k] = vt[order[k]][i];
+            vectors[i * T + k] = row_at(&vt[order[k]], i);
     }
     for (int k = 0; k < T; k++)
         values[k] = sorted[k] * scale;
