@@ -21,7 +21,7 @@ typedef struct rp_param {
     const char *name;
     rp_param_type type;
     size_t offset;               /* of the member in the target structure */
-    double initial, least, most; /* default and range; all three components of an RP_VEC3; unused for RP_TEXT */
+    double initial, least, most; /* default and range (least = most: no range); for an RP_VEC3 of every component */
     const char *unit;            /* SI unit such as "m", "kg/m3", "rad"; "" for a plain number; NULL is "" */
     const char *help;            /* one sentence */
     const char *choices;         /* "exact|linearised" for RP_ENUM, initial text for RP_TEXT, else NULL */

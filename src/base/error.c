@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/locale.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +47,7 @@ rp_result rp__base_fail(rp_result code, const char *format, ...)
     va_list args;
     va_start(args, format);
     char message[MESSAGE_SIZE]; /* the arguments may point into last_error */
-    vsnprintf(message, sizeof message, format, args);
+    rp__base_vformat(message, sizeof message, format, args);
     va_end(args);
     memcpy(last_error, message, sizeof message);
     return code;
@@ -56,7 +58,7 @@ rp_result rp__base_fail_prefix(rp_result code, const char *format, ...)
     char message[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(message, sizeof message, format, args);
+    int used = rp__base_vformat(message, sizeof message, format, args);
     va_end(args);
     if (used < 0)
         used = 0;

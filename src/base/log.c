@@ -1,7 +1,9 @@
 #include "base/log.h"
 
+#include "base/locale.h"
+
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
 
 static rp_log_fn receiver;
 static void *receiver_context;
@@ -21,7 +23,7 @@ void rp__base_log(rp_log_level level, const char *format, ...)
     char message[2048];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    rp__base_vformat(message, sizeof message, format, args);
     va_end(args);
     receiver(receiver_context, level, message);
 }

@@ -37,7 +37,7 @@ rp_result rp__param_unknown(const rp_param *table, const char *name);
 rp_result rp__param_check(const rp_param *table, const void *target);
 
 /* The text of a member, in SI units, that rp__param_set_text reads back to the same bits. As snprintf: returns the length
- * it needs, without the end. */
+ * it needs, without the end. Texts come as they are, without quotes. */
 int rp__param_format(const rp_param *entry, const void *target, char *buffer, size_t size);
 
 /* An RP_TEXT member, or its initial text, or "". */
