@@ -293,7 +293,7 @@ static void bad_units_are_refused(void **state)
         { "5 parsec", "m", "unknown unit" },
         { "5 m m", "m", "is an area [m2]" },
         { "5 kg/m s", "Pa s", "put what is below the line in brackets" },
-        { "5 m2 kg", "m", "is a quantity in [m2 kg]" },
+        { "5 m2 kg2 s-1", "m", "is a quantity in [m2 kg2 s-1]" },
         { "5 m^", "m", "bad exponent" },
         { "5 m0", "m", "bad exponent" },
         { "5 m99", "m", "bad exponent" },
@@ -328,15 +328,39 @@ static void bad_units_are_refused(void **state)
     }
 }
 
+/* Compiles a locale with a decimal comma, as few machines have one installed. LOCPATH must be set before the first look. */
+static bool make_comma_locale(void)
+{
+    static char folder[] = "/tmp/repose_locale_XXXXXX";
+    char path[64], command[256];
+    if (!mkdtemp(folder))
+        return false;
+    snprintf(path, sizeof path, "%s/source", folder);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return false;
+    fputs("comment_char %\nescape_char /\nLC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n",
+          file);
+    fclose(file);
+    snprintf(command, sizeof command, "localedef -c -i %s %s/comma.loc > /dev/null 2>&1", path, folder);
+    int status = system(command);
+    setenv("LOCPATH", folder, 1);
+    bool made = status != -1 && setlocale(LC_NUMERIC, "comma.loc");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) == 0 && made;
+}
+
 static void numbers_round_trip_in_every_locale(void **state)
 {
     (void)state;
-    static const char *const locales[] = { "C", "de_DE.UTF-8", "fr_FR.UTF-8", "cs_CZ.UTF-8" };
+    bool comma = make_comma_locale();
+    static const char *const locales[] = { "C", "comma.loc" };
     static const double numbers[] = { 0, -0.0, 0.1, 1.0 / 3, 1e-300, DBL_MIN / 8, DBL_MAX, -123456.789, 1e22, 5e-324 };
     int other = 0;
     for (size_t l = 0; l < sizeof locales / sizeof *locales; l++) {
-        if (!setlocale(LC_ALL, locales[l]))
+        if (l == 1 && !comma)
             continue;
+        assert_non_null(setlocale(LC_NUMERIC, locales[l])); /* the C library keeps what it loaded */
         other += strcmp(localeconv()->decimal_point, ".") != 0;
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             char text[40];
@@ -355,9 +379,9 @@ static void numbers_round_trip_in_every_locale(void **state)
         snprintf(point, sizeof point, "%.1f", 0.5); /* and the caller's locale is as it was */
         assert_int_equal(point[1], localeconv()->decimal_point[0]);
     }
-    setlocale(LC_ALL, "C");
+    setlocale(LC_NUMERIC, "C");
     if (!other)
-        print_message("no locale with a decimal comma is installed: only C was tried\n");
+        print_message("localedef is missing: only the C locale was tried\n");
     char text[40];
     rp__units_format(0.1, text, sizeof text);
     assert_string_equal(text, "0.1");
