@@ -12,8 +12,11 @@ RP_BEGIN
 typedef struct rp_frame {
     double time;
     int64_t index;                /* frame number */
+    int64_t step;                 /* steps done */
     int dim;
     double cell_size;
+    double frame_rate;            /* [1/s] */
+    double lower[3], upper[3];    /* of the domain */
     int64_t count;                /* particles */
     rp_field_view *fields;        /* planar, as everywhere */
     int field_count;
@@ -29,7 +32,8 @@ RP_API const rp_field_view *rp_frame_field(const rp_frame *frame, const char *na
 RP_API void rp_frame_free(rp_frame *frame);
 RP_API rp_result rp_grid_write(rp_sim *sim, const char *path);     /* node fields, on demand */
 
-/* vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder. */
+/* vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder; of
+ * a folder every frame becomes NAME_000000.ext beside `to`, but usda and pvd make one file (docs/io.md). */
 RP_API rp_result rp_convert(const char *from, const char *to, const char *format);
 RP_API const char *rp_convert_formats(void); /* "vtp pvd ply usda csv npz" */
 

@@ -115,6 +115,7 @@ typedef struct rp_picture {
     double exposure;              /* factor on the light */
     double shutter;               /* [s] open around the moment; 0 = no motion blur */
     uint64_t seed;
+    int threads;                  /* 0 = all cores; never changes a byte */
 } rp_picture;
 RP_API rp_picture rp_default_picture(void);
 
@@ -159,6 +160,7 @@ typedef struct rp_film_def {
     double grains_per_particle;   /* < 0 = as in the scene; 0 = particles themselves */
     bool legend;                  /* with a field */
     bool time_label;
+    int threads;                  /* 0 = all cores; never changes a byte */
 } rp_film_def;
 RP_API rp_film_def rp_default_film_def(void);
 

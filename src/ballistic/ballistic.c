@@ -1,0 +1,233 @@
+/* The smallest complete method: grains fly and meet walls and bodies, without stress between them.
+ *
+ * It is the model to copy for a new method: a parameter table, the functions of rp__method, and nothing else. docs/methods.md
+ * walks through it. A step does, for every particle,
+ *
+ *     x += dt v + dt²/2 g,   v += dt g                         (exact between impacts)
+ *     v *= exp(-drag dt)                                       (only when drag > 0)
+ *     impact with relative velocity w and unit normal n, w·n < 0:
+ *         w_n' = -restitution w_n,  and Coulomb's law on the tangential part, |dw_t| <= mu (1 + restitution) |w_n|
+ *
+ * Paths are followed through the bodies, so that thin and fast ones do not leak. */
+#include "ballistic/ballistic.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <math.h>
+
+typedef struct params {
+    double restitution;
+    double drag;
+} params;
+
+static const rp_param table[] = {
+    { "restitution", RP_REAL, offsetof(params, restitution), 0.3, 0, 1, "", "normal speed kept in an impact with a wall or body",
+      NULL },
+    { "drag", RP_REAL, offsetof(params, drag), 0, 0, 1e6, "1/s", "rate at which the air slows the grains", NULL },
+    { 0 },
+};
+
+typedef struct state {
+    double *start[3]; /* positions before the flight of this step */
+    int64_t capacity;
+} state;
+
+static rp_result create(rp__world *world, int first_field, void **out)
+{
+    (void)world;
+    (void)first_field; /* it adds no field */
+    state *s = RP_NEW(state);
+    if (!s)
+        return RP_OUT_OF_MEMORY;
+    *out = s;
+    return RP_OK;
+}
+
+static void destroy(void *self)
+{
+    state *s = self;
+    for (int a = 0; a < 3; a++)
+        rp__base_free(s->start[a]);
+    rp__base_free(s);
+}
+
+static rp_result reserve(state *s, int64_t count)
+{
+    int64_t capacity = s->capacity;
+    for (int a = 0; a < 3; a++) {
+        capacity = s->capacity;
+        if (!rp__base_grow(&s->start[a], &capacity, count, sizeof(double)))
+            return RP_OUT_OF_MEMORY;
+    }
+    s->capacity = capacity;
+    return RP_OK;
+}
+
+typedef struct work {
+    state *self;
+    rp__world *world;
+    const params *par;
+    double dt;
+    const rp__body *body; /* the one being met */
+} work;
+
+enum { CHUNK = 4096 };
+
+/* ---- flight ---- */
+
+static void fly(void *context, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    work *w = context;
+    rp__particles *p = w->world->particles;
+    double keep = exp(-w->par->drag * w->dt);
+    for (int a = 0; a < w->world->def->dim; a++) {
+        double g = w->world->def->gravity[a];
+        for (int64_t i = begin; i < end; i++) {
+            w->self->start[a][i] = p->x[a][i];
+            p->x[a][i] += w->dt * (p->v[a][i] + 0.5 * w->dt * g);
+            p->v[a][i] = keep * (p->v[a][i] + w->dt * g);
+        }
+    }
+    if (w->world->def->dim == 2)
+        for (int64_t i = begin; i < end; i++)
+            w->self->start[2][i] = p->x[2][i];
+}
+
+/* ---- impacts ---- */
+
+/* The velocity after an impact on a surface with normal n that moves with `surface_velocity`. */
+static rp__vec3 bounce(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, const rp_surface *surface, double restitution)
+{
+    rp__vec3 w = rp__vec3_sub(v, surface_velocity);
+    double wn = rp__vec3_dot(w, n);
+    if (wn >= 0)
+        return v;
+    rp__vec3 wt = rp__vec3_axpy(-wn, n, w);
+    double slip = rp__vec3_norm(wt), loss = 0;
+    if (surface->kind == RP_STICK)
+        loss = slip;
+    else if (surface->kind == RP_FRICTIONAL)
+        loss = fmin(slip, -surface->friction * (1 + restitution) * wn);
+    if (slip > 0)
+        wt = rp__vec3_scale(1 - loss / slip, wt);
+    return rp__vec3_add(surface_velocity, rp__vec3_axpy(-restitution * wn, n, wt));
+}
+
+/* Conservative advancement along the path in the frame of the body: the first place on it at the surface, if any.
+ * a, b: start and end in that frame. */
+static bool path_meets(const rp__body *body, const rp__pose *frame, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
+{
+    rp__vec3 path = rp__vec3_sub(b, a);
+    double length = rp__vec3_norm(path), done = 0;
+    for (int k = 0; k < 64 && done <= length; k++) {
+        *at = length > 0 ? rp__vec3_axpy(done / length, path, a) : a;
+        double d = rp__body_distance(body, frame, *at, NULL);
+        if (d <= tiny)
+            return true;
+        done += d;
+    }
+    return false;
+}
+
+static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
+{
+    work *w = context;
+    const rp__body *body = w->body;
+    rp__particles *p = w->world->particles;
+    double tiny = 1e-6 * w->world->def->cell_size;
+    rp__pose none = rp__pose_identity();
+    for (int64_t i = begin; i < end; i++) {
+        rp__vec3 x0 = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
+        rp__vec3 x1 = { p->x[0][i], p->x[1][i], p->x[2][i] }, n, at;
+        rp__vec3 a = rp__pose_inverse_apply(&body->pose, x0), b = rp__pose_inverse_apply(&body->pose_next, x1);
+        /* Far away: the distance at the end exceeds the path. */
+        if (rp__body_distance(body, &none, b, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)) + tiny)
+            continue;
+        if (!path_meets(body, &none, a, b, tiny, &at))
+            continue;
+        double depth = rp__body_distance(body, &none, at, &n);
+        at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */
+        rp__vec3 x = rp__pose_apply(&body->pose_next, at), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
+        n = rp__quat_rotate(body->pose_next.orientation, n);
+        rp__vec3 out = bounce(v, rp__body_velocity_at(body, x), n, &body->def.surface, w->par->restitution);
+        rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(v, out)); /* on the body */
+        rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
+        sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
+        sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
+        p->x[0][i] = x.x, p->x[1][i] = x.y;
+        p->v[0][i] = out.x, p->v[1][i] = out.y;
+        if (w->world->def->dim == 3)
+            p->x[2][i] = x.z, p->v[2][i] = out.z;
+    }
+}
+
+static void meet_walls(void *context, int64_t begin, int64_t end, double *sum)
+{
+    work *w = context;
+    const rp_sim_def *def = w->world->def;
+    rp__particles *p = w->world->particles;
+    for (int64_t i = begin; i < end; i++)
+        for (int f = 0; f < 2 * def->dim; f++) {
+            const rp_surface *wall = &def->wall[f];
+            int axis = f / 2;
+            double side = f & 1 ? 1 : -1, bound = f & 1 ? def->upper[axis] : def->lower[axis];
+            double over = (p->x[axis][i] - bound) * side;
+            if (over <= 0 || wall->kind == RP_OPEN || wall->kind == RP_PERIODIC)
+                continue;
+            double normal[3] = { 0, 0, 0 };
+            normal[axis] = -side;
+            rp__vec3 v = { p->v[0][i], p->v[1][i], p->v[2][i] };
+            rp__vec3 out = bounce(v, rp__vec3_make(0, 0, 0), rp__vec3_load(normal), wall, w->par->restitution);
+            rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(v, out));
+            sum[3 * f] += impulse.x, sum[3 * f + 1] += impulse.y, sum[3 * f + 2] += impulse.z;
+            p->v[0][i] = out.x, p->v[1][i] = out.y, p->v[2][i] = out.z;
+            double back = w->par->restitution * over, room = def->upper[axis] - def->lower[axis];
+            p->x[axis][i] = bound - side * fmin(back, room);
+        }
+}
+
+static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *stats)
+{
+    state *s = self;
+    rp__particles *p = world->particles;
+    work w = { s, world, world->params, dt, NULL };
+    RP_TRY(reserve(s, p->count));
+    double t = rp__base_seconds();
+    rp__exec_for(p->count, CHUNK, fly, &w);
+    RP_LAP(&world->phases, "flight", t);
+    for (int b = 0; b < world->body_count; b++) {
+        rp__body *body = &world->bodies[b];
+        if (!body->present)
+            continue;
+        double sum[6];
+        w.body = body;
+        rp__exec_sum(p->count, CHUNK, 6, meet_body, &w, sum);
+        rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
+        rp__body_apply(body, impulse, turn);
+        body->force = rp__vec3_scale(1 / dt, impulse);
+        body->torque = rp__vec3_scale(1 / dt, turn);
+    }
+    double walls[18];
+    rp__exec_sum(p->count, CHUNK, 18, meet_walls, &w, walls);
+    for (int f = 0; f < 6; f++)
+        for (int a = 0; a < 3; a++)
+            world->wall_force[f][a] = walls[3 * f + a] / dt;
+    RP_LAP(&world->phases, "impacts", t);
+    stats->converged = true; /* nothing is iterated */
+    return RP_OK;
+}
+
+const rp__method rp__ballistic_method = {
+    .info = { .name = "ballistic",
+              .summary = "grains fly and meet walls and bodies, without stress between them",
+              .params = table,
+              .fields = NULL },
+    .params_size = sizeof(params),
+    .dims = 1 << 2 | 1 << 3,
+    .create = create,
+    .destroy = destroy,
+    .step = step,
+};

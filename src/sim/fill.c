@@ -1,0 +1,379 @@
+/* Particles that come and go: the grains at the start, emitters, sinks. */
+#include "base/error.h"
+#include "base/log.h"
+#include "exec/exec.h"
+#include "math/random.h"
+#include "shape/sampling.h"
+#include "shape/shape_internal.h"
+#include "sim/sim_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+double rp__sim_spacing(const rp_sim_def *def, double per_cell)
+{
+    return def->cell_size / pow(per_cell, 1.0 / def->dim);
+}
+
+static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spacing, uint64_t seed)
+{
+    rp__sampling_def s = { .dim = sim->def.dim,
+                           .kind = kind,
+                           .spacing = spacing,
+                           .seed = seed ^ (sim->def.seed * 0x9e3779b97f4a7c15u),
+                           .limit = sim->def.particle_limit };
+    memcpy(s.origin, sim->def.lower, sizeof s.origin);
+    memcpy(s.lower, sim->def.lower, sizeof s.lower);
+    memcpy(s.upper, sim->def.upper, sizeof s.upper);
+    return s;
+}
+
+/* Appends particles at `points` (x y z each) with the volume of a lattice of `spacing` filled to `fill`:
+ * V = spacing^d phi_max fill,  m = density V. */
+static rp_result append(rp_sim *sim, const double *points, int64_t count, int material, double spacing, double fill,
+                        int64_t *first)
+{
+    rp__particles *p = &sim->particles;
+    const rp_material_def *m = &sim->materials[material];
+    double volume = pow(spacing, sim->def.dim) * m->volume_fraction * fill;
+    RP_TRY(rp__particles_append(p, count, first));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = *first + i;
+        for (int a = 0; a < 3; a++)
+            p->x[a][at] = points[3 * i + a];
+        p->volume[at] = volume;
+        p->mass[at] = volume * m->density;
+        p->material[at] = material;
+    }
+    return RP_OK;
+}
+
+/* v = velocity + angular_velocity × (x - pivot) + velocity_field(x) */
+static rp_result set_velocities(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count)
+{
+    rp__particles *p = &sim->particles;
+    rp__vec3 omega = rp__vec3_load(def->angular_velocity), pivot = rp__vec3_load(def->pivot);
+    for (int64_t i = first; i < first + count; i++) {
+        rp__vec3 x = { p->x[0][i], p->x[1][i], p->x[2][i] };
+        rp__vec3 v = rp__vec3_add(rp__vec3_load(def->velocity), rp__vec3_cross(omega, rp__vec3_sub(x, pivot)));
+        if (def->velocity_field) {
+            double at[3] = { x.x, x.y, x.z }, extra[3] = { 0, 0, 0 };
+            RP_TRY(rp_expression_evaluate(def->velocity_field, at, extra));
+            v = rp__vec3_add(v, rp__vec3_load(extra));
+        }
+        p->v[0][i] = v.x;
+        p->v[1][i] = v.y;
+        p->v[2][i] = sim->def.dim == 3 ? v.z : 0;
+        if (!isfinite(v.x) || !isfinite(v.y) || !isfinite(v.z))
+            return rp__base_fail(RP_BAD_ARGUMENT, "grains '%s' start with a velocity that is not finite at (%g, %g, %g)",
+                                 def->name, x.x, x.y, x.z);
+    }
+    return RP_OK;
+}
+
+rp_result rp__sim_fill(rp_sim *sim)
+{
+    for (int g = 0; g < sim->def.grains_count; g++) {
+        const rp_grains_def *def = &sim->def.grains[g];
+        double spacing = rp__sim_spacing(&sim->def, def->per_cell);
+        rp__sampling_def s = sampling(sim, def->sampling, spacing, def->seed + (uint64_t)g);
+        s.limit -= sim->particles.count;
+        double *points = NULL;
+        int64_t count = 0, first = 0;
+        rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
+        if (result != RP_OK)
+            return rp__base_fail_prefix(result, "grains '%s': ", def->name);
+        result = append(sim, points, count, def->material, spacing, def->fill, &first);
+        rp__base_free(points);
+        if (result == RP_OK)
+            result = set_velocities(sim, def, first, count);
+        if (result == RP_OK && sim->method->born)
+            result = sim->method->born(sim->state, &sim->world, first, count, spacing);
+        RP_TRY(result);
+        if (count == 0)
+            RP_WARN("grains '%s' hold no particle: the shape is empty, thinner than a particle, or outside the domain",
+                    def->name);
+    }
+    return RP_OK;
+}
+
+/* ---- emitters ---- */
+
+rp_result rp__sim_prepare_emitters(rp_sim *sim)
+{
+    sim->emitters = RP_NEW_ARRAY(rp__emitter, sim->def.emitter_count);
+    if (!sim->emitters)
+        return RP_OUT_OF_MEMORY;
+    for (int e = 0; e < sim->def.emitter_count; e++) {
+        const rp_emitter_def *def = &sim->def.emitters[e];
+        rp__emitter *emitter = &sim->emitters[e];
+        emitter->spacing = rp__sim_spacing(&sim->def, def->per_cell);
+        rp__sampling_def s = sampling(sim, def->sampling, emitter->spacing, def->seed + 1000 + (uint64_t)e);
+        rp_result result = rp__sampling_fill(def->shape, &s, &emitter->sites, &emitter->site_count);
+        if (result != RP_OK)
+            return rp__base_fail_prefix(result, "emitter '%s': ", def->name);
+        if (emitter->site_count == 0)
+            return rp__base_fail(RP_BAD_ARGUMENT,
+                                 "emitter '%s' has no room for a particle (spacing %g m): make it larger or raise per_cell",
+                                 def->name, emitter->spacing);
+    }
+    return RP_OK;
+}
+
+/* A hash of the particles near an emitter by cells of its spacing. */
+typedef struct near_table {
+    int64_t *head, *next;
+    int64_t size; /* a power of two */
+    double spacing;
+} near_table;
+
+static uint64_t cell_hash(const near_table *t, int64_t i, int64_t j, int64_t k)
+{
+    return rp__random_bits((uint64_t)i, (uint64_t)j, (uint64_t)k) & (uint64_t)(t->size - 1);
+}
+
+static void cell_of(const near_table *t, const double x[3], int64_t c[3])
+{
+    for (int a = 0; a < 3; a++)
+        c[a] = (int64_t)floor(x[a] / t->spacing);
+}
+
+static rp_result near_build(near_table *t, const rp_sim *sim, const rp_emitter_def *def, double spacing)
+{
+    const rp__particles *p = &sim->particles;
+    double lower[3], upper[3];
+    rp_shape_bounds(def->shape, lower, upper);
+    t->spacing = spacing;
+    t->size = 1024;
+    while (t->size < p->count)
+        t->size *= 2;
+    t->head = RP_NEW_ARRAY(int64_t, t->size);
+    t->next = RP_NEW_ARRAY(int64_t, p->count);
+    if (!t->head || !t->next)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < t->size; i++)
+        t->head[i] = -1;
+    for (int64_t i = 0; i < p->count; i++) {
+        double x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
+        bool close = true;
+        for (int a = 0; a < sim->def.dim; a++)
+            close = close && x[a] > lower[a] - spacing && x[a] < upper[a] + spacing;
+        if (!close)
+            continue;
+        int64_t c[3];
+        cell_of(t, x, c);
+        uint64_t h = cell_hash(t, c[0], c[1], c[2]);
+        t->next[i] = t->head[h];
+        t->head[h] = i;
+    }
+    return RP_OK;
+}
+
+/* Whether a particle lies within 0.8 spacing of the site. */
+static bool taken(const near_table *t, const rp_sim *sim, const double site[3])
+{
+    const rp__particles *p = &sim->particles;
+    double reach = 0.8 * t->spacing;
+    int64_t c[3];
+    cell_of(t, site, c);
+    int depth = sim->def.dim == 3 ? 1 : 0;
+    for (int64_t k = c[2] - depth; k <= c[2] + depth; k++)
+        for (int64_t j = c[1] - 1; j <= c[1] + 1; j++)
+            for (int64_t i = c[0] - 1; i <= c[0] + 1; i++)
+                for (int64_t q = t->head[cell_hash(t, i, j, k)]; q >= 0; q = t->next[q]) {
+                    double dx = p->x[0][q] - site[0], dy = p->x[1][q] - site[1], dz = p->x[2][q] - site[2];
+                    if (dx * dx + dy * dy + dz * dz < reach * reach)
+                        return true;
+                }
+    return false;
+}
+
+/* The order in which free sites are used: shuffled anew each step, by a counter. */
+typedef struct ranked {
+    uint64_t rank;
+    int64_t site;
+} ranked;
+
+static int by_rank(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->site > y->site) - (x->site < y->site);
+}
+
+static rp_result emit_at(rp_sim *sim, int e, const ranked *sites, int64_t count)
+{
+    const rp_emitter_def *def = &sim->def.emitters[e];
+    const rp__emitter *emitter = &sim->emitters[e];
+    double *points = RP_NEW_ARRAY(double, 3 * count);
+    if (!points)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(points + 3 * i, emitter->sites + 3 * sites[i].site, 3 * sizeof *points);
+    int64_t first = 0;
+    rp_result result = append(sim, points, count, def->material, emitter->spacing, def->fill, &first);
+    rp__base_free(points);
+    RP_TRY(result);
+    for (int64_t i = first; i < first + count; i++)
+        for (int a = 0; a < sim->def.dim; a++)
+            sim->particles.v[a][i] = def->velocity[a];
+    return sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
+}
+
+static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
+{
+    const rp_emitter_def *def = &sim->def.emitters[e];
+    rp__emitter *emitter = &sim->emitters[e];
+    double share = pow(emitter->spacing, sim->def.dim) * def->fill; /* bulk volume of a particle */
+    int64_t wanted = emitter->site_count;
+    if (def->rate > 0) {
+        emitter->owed += def->rate * dt;
+        wanted = (int64_t)(emitter->owed / share);
+    }
+    if (wanted < 1)
+        return RP_OK;
+    near_table table = { 0 };
+    ranked *free_sites = RP_NEW_ARRAY(ranked, emitter->site_count);
+    rp_result result = free_sites ? near_build(&table, sim, def, emitter->spacing) : RP_OUT_OF_MEMORY;
+    int64_t count = 0;
+    for (int64_t s = 0; result == RP_OK && s < emitter->site_count; s++)
+        if (!taken(&table, sim, emitter->sites + 3 * s))
+            free_sites[count++] = (ranked){ rp__random_bits(def->seed + 77, (uint64_t)sim->step, (uint64_t)s), s };
+    rp__base_free(table.head);
+    rp__base_free(table.next);
+    if (result == RP_OK && count > 0) {
+        qsort(free_sites, (size_t)count, sizeof *free_sites, by_rank);
+        int64_t used = wanted < count ? wanted : count;
+        if (sim->particles.count + used > sim->def.particle_limit)
+            result = rp__base_fail(RP_TOO_LARGE, "emitter '%s' would exceed the limit of %lld particles", def->name,
+                                   (long long)sim->def.particle_limit);
+        else
+            result = emit_at(sim, e, free_sites, used);
+        *emitted += used;
+        if (def->rate > 0)
+            emitter->owed -= share * (double)used;
+    }
+    /* A choked emitter does not save up for a burst: it owes one filling of its shape at most. */
+    if (emitter->owed > share * (double)emitter->site_count)
+        emitter->owed = share * (double)emitter->site_count;
+    rp__base_free(free_sites);
+    return result;
+}
+
+rp_result rp__sim_emit(rp_sim *sim, double dt, int64_t *emitted)
+{
+    for (int e = 0; e < sim->def.emitter_count; e++) {
+        const rp_emitter_def *def = &sim->def.emitters[e];
+        /* The step that ends now belongs to the schedule when its middle does. */
+        double middle = sim->time - 0.5 * dt;
+        if (middle >= def->start && middle < def->stop)
+            RP_TRY(emit_from(sim, e, dt, emitted));
+    }
+    return RP_OK;
+}
+
+/* ---- sinks ---- */
+
+rp_result rp__sim_flags(rp_sim *sim)
+{
+    if (!rp__base_grow(&sim->flags, &sim->flags_capacity, sim->particles.count + 1, 1))
+        return RP_OUT_OF_MEMORY;
+    memset(sim->flags, 0, (size_t)sim->particles.count);
+    return RP_OK;
+}
+
+typedef struct drain_work {
+    rp_sim *sim;
+    const rp_shape *shape;
+} drain_work;
+
+static void mark_inside(void *context, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    drain_work *work = context;
+    const rp__particles *p = &work->sim->particles;
+    for (int64_t i = begin; i < end; i++) {
+        double x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
+        if (rp_shape_distance(work->shape, x, NULL) <= 0)
+            work->sim->flags[i] = 1;
+    }
+}
+
+rp_result rp__sim_drain(rp_sim *sim, int64_t *removed)
+{
+    for (int s = 0; s < sim->def.sink_count; s++) {
+        const rp_sink_def *def = &sim->def.sinks[s];
+        if (sim->time < def->start || sim->time >= def->stop)
+            continue;
+        RP_TRY(rp__sim_flags(sim));
+        drain_work work = { sim, def->shape };
+        rp__exec_for(sim->particles.count, 4096, mark_inside, &work);
+        *removed += rp__particles_remove(&sim->particles, sim->flags);
+    }
+    return RP_OK;
+}
+
+/* ---- the estimate ---- */
+
+/* Share of the box lower…upper that lies inside the shape, by a coarse lattice. */
+static double inside_share(const rp_shape *shape, int dim, const double lower[3], const double upper[3])
+{
+    enum { N = 24 };
+    int64_t inside = 0, depth = dim == 3 ? N : 1;
+    for (int64_t k = 0; k < depth; k++)
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) {
+                double x[3] = { lower[0] + (upper[0] - lower[0]) * (i + 0.5) / N,
+                                lower[1] + (upper[1] - lower[1]) * (j + 0.5) / N,
+                                dim == 3 ? lower[2] + (upper[2] - lower[2]) * ((double)k + 0.5) / N : 0 };
+                inside += rp_shape_distance(shape, x, NULL) <= 0;
+            }
+    return (double)inside / (double)(N * N * depth);
+}
+
+static size_t bytes_a_particle(const rp__method *method)
+{
+    size_t bytes = 0;
+#define F(type, ctype, name, components, unit, saved) bytes += sizeof(ctype) * (components);
+    RP_PARTICLE_FIELDS(F)
+#undef F
+    for (const rp_field_info *f = method->info.fields; f && f->name; f++)
+        bytes += rp__particles_type_size(f->type) * (size_t)f->components;
+    return 2 * bytes; /* sorting needs a second copy of the largest part, the grid and the output the rest */
+}
+
+rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes)
+{
+    RP_TRY(rp__sim_check(def));
+    double count = 0;
+    for (int g = 0; g < def->grains_count; g++) {
+        const rp_grains_def *d = &def->grains[g];
+        double lower[3], upper[3], volume = 1;
+        rp_shape_bounds(d->shape, lower, upper);
+        for (int a = 0; a < def->dim; a++) {
+            lower[a] = fmax(lower[a], def->lower[a]);
+            upper[a] = fmin(upper[a], def->upper[a]);
+            volume *= fmax(0, upper[a] - lower[a]);
+        }
+        if (volume > 0)
+            count += volume / pow(rp__sim_spacing(def, d->per_cell), def->dim) *
+                     inside_share(d->shape, def->dim, lower, upper);
+    }
+    double total = count * (double)bytes_a_particle(rp__method_by_name(def->method));
+    *particles = count < 9e18 ? (int64_t)count : INT64_MAX;
+    *bytes = total < 9e18 ? (int64_t)total : INT64_MAX;
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (count > (double)def->particle_limit)
+        return rp__base_fail(RP_TOO_LARGE,
+                             "the scene asks for about %.3g particles (%.3g GB); the limit is %lld: use larger cells or "
+                             "fewer particles a cell",
+                             count, total / 1e9, (long long)def->particle_limit);
+    if (memory > 0 && total > 0.95 * memory)
+        return rp__base_fail(RP_TOO_LARGE,
+                             "the scene asks for about %.3g particles, which need %.3g GB; this machine has %.3g GB", count,
+                             total / 1e9, memory / 1e9);
+    return RP_OK;
+}

@@ -1,0 +1,49 @@
+/* Methods by name, and their parameters set by name and text. */
+#include "base/param.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "sim/method.h"
+
+struct rp_params {
+    const rp__method *method;
+    void *data;
+};
+
+rp_result rp_params_create(const char *name, rp_params **out)
+{
+    const rp__method *method = rp__method_by_name(name);
+    if (!method)
+        return rp__base_fail(RP_NOT_FOUND, "there is no method '%s'", name);
+    rp_params *params = RP_NEW(rp_params);
+    void *data = rp__base_alloc_zero(method->params_size);
+    if (!params || !data) {
+        rp__base_free(params);
+        rp__base_free(data);
+        return RP_OUT_OF_MEMORY;
+    }
+    rp__param_defaults(method->info.params, data);
+    params->method = method;
+    params->data = data;
+    *out = params;
+    return RP_OK;
+}
+
+rp_result rp_params_set(rp_params *params, const char *name, const char *value)
+{
+    return rp__param_set_text(params->method->info.params, params->data, name, value);
+}
+
+const void *rp_params_data(const rp_params *params)
+{
+    return params->data;
+}
+
+void rp_params_destroy(rp_params *params)
+{
+    if (!params)
+        return;
+    rp__param_free(params->method->info.params, params->data);
+    rp__base_free(params->data);
+    rp__base_free(params);
+}

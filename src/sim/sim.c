@@ -1,0 +1,403 @@
+/* A simulation: creation, the step, what can be looked at. */
+#include "base/error.h"
+#include "base/log.h"
+#include "base/param.h"
+#include "exec/exec.h"
+#include "sim/sim_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- creation ---- */
+
+static rp_result make_bodies(rp_sim *sim)
+{
+    sim->world.bodies = RP_NEW_ARRAY(rp__body, sim->def.body_count);
+    sim->jump_told = RP_NEW_ARRAY(bool, sim->def.body_count);
+    if (!sim->world.bodies || !sim->jump_told)
+        return RP_OUT_OF_MEMORY;
+    for (int b = 0; b < sim->def.body_count; b++) {
+        RP_TRY(rp__body_init(&sim->world.bodies[b], &sim->def.bodies[b], sim->def.dim, 0));
+        sim->world.body_count++;
+    }
+    return RP_OK;
+}
+
+/* Keyed material parameters at time t: linear between keys, constant outside. */
+static void apply_keys(rp_sim *sim, double t)
+{
+    for (int k = 0; k < sim->def.material_key_count; k++) {
+        const rp_material_key *key = &sim->def.material_keys[k];
+        int i = 0;
+        while (i < key->count && key->times[i] <= t)
+            i++;
+        double value;
+        if (i == 0 || i == key->count)
+            value = key->values[i ? i - 1 : 0];
+        else {
+            double s = (t - key->times[i - 1]) / (key->times[i] - key->times[i - 1]);
+            value = key->values[i - 1] + s * (key->values[i] - key->values[i - 1]);
+        }
+        const rp_param *entry = rp__param_find(rp_material_table(), key->parameter);
+        memcpy((char *)&sim->materials[key->material] + entry->offset, &value, sizeof value);
+    }
+}
+
+static void set_world(rp_sim *sim)
+{
+    rp__world *world = &sim->world;
+    world->def = &sim->def;
+    world->params = sim->params;
+    world->materials = sim->materials;
+    world->particles = &sim->particles;
+    for (int a = 0; a < 3; a++)
+        world->cells[a] = a < sim->def.dim
+                              ? (int64_t)nearbyint((sim->def.upper[a] - sim->def.lower[a]) / sim->def.cell_size)
+                              : 1;
+}
+
+static rp_result create(rp_sim *sim, const rp_sim_def *def)
+{
+    int64_t particles, bytes;
+    RP_TRY(rp_sim_estimate(def, &particles, &bytes)); /* checks the definition too */
+    sim->method = rp__method_by_name(def->method);
+    RP_TRY(rp__sim_copy_definition(sim, def));
+    RP_TRY(rp__particles_init(&sim->particles));
+    sim->first_field = sim->particles.fields;
+    for (const rp_field_info *f = sim->method->info.fields; f && f->name; f++) {
+        int index;
+        RP_TRY(rp__particles_add_field(&sim->particles, f, &index));
+    }
+    set_world(sim);
+    apply_keys(sim, 0);
+    rp__exec_set_threads(sim->def.threads);
+    RP_TRY(make_bodies(sim));
+    RP_TRY(rp__sim_prepare_emitters(sim));
+    RP_TRY(sim->method->create(&sim->world, sim->first_field, &sim->state));
+    RP_TRY(rp__sim_fill(sim));
+    int64_t emitted = 0;
+    RP_TRY(rp__sim_emit(sim, 0, &emitted));
+    sim->at_frame = true;
+    return RP_OK;
+}
+
+rp_result rp_sim_create(const rp_sim_def *def, rp_sim **out)
+{
+    if (!def || !out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_create needs a definition and a place for the simulation");
+    rp_sim *sim = RP_NEW(rp_sim);
+    if (!sim)
+        return RP_OUT_OF_MEMORY;
+    rp__arena_init(&sim->arena, 1 << 14);
+    rp_result result = create(sim, def);
+    if (result != RP_OK) {
+        rp_sim_destroy(sim);
+        return result;
+    }
+    *out = sim;
+    return RP_OK;
+}
+
+void rp_sim_destroy(rp_sim *sim)
+{
+    if (!sim)
+        return;
+    if (sim->state)
+        sim->method->destroy(sim->state);
+    for (int b = 0; b < sim->world.body_count; b++)
+        rp__body_free(&sim->world.bodies[b]);
+    for (int e = 0; sim->emitters && e < sim->def.emitter_count; e++)
+        rp__base_free(sim->emitters[e].sites);
+    rp__base_free(sim->world.bodies);
+    rp__base_free(sim->jump_told);
+    rp__base_free(sim->emitters);
+    rp__base_free(sim->flags);
+    rp__particles_free(&sim->particles);
+    rp__sim_release_definition(sim);
+    rp__arena_free(&sim->arena);
+    rp__base_free(sim);
+}
+
+/* ---- the step ---- */
+
+static double frame_time(const rp_sim *sim, int64_t frame)
+{
+    return (double)frame / sim->def.frame_rate;
+}
+
+/* Largest distance from the origin of its frame to a corner of the body's bounds; 0 if unbounded. */
+static double body_radius(const rp__body *body)
+{
+    double lower[3], upper[3], sum = 0;
+    rp_shape_bounds(body->def.shape, lower, upper);
+    for (int a = 0; a < 3; a++) {
+        double far = fmax(fabs(lower[a]), fabs(upper[a]));
+        if (isfinite(far))
+            sum += far * far;
+    }
+    return sqrt(sum);
+}
+
+/* Largest step for which no present body crosses more than `cells` cells. */
+static rp_result body_limit(const rp_sim *sim, double dt, double *limit)
+{
+    for (int b = 0; b < sim->world.body_count; b++) {
+        rp__body probe = sim->world.bodies[b];
+        if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion)
+            continue;
+        RP_TRY(rp__body_begin(&probe, sim->time, dt, sim->def.gravity, sim->def.dim));
+        if (!probe.present)
+            continue;
+        double speed = rp__vec3_norm(probe.velocity) + rp__vec3_norm(probe.omega) * body_radius(&probe);
+        if (speed * *limit > sim->def.cfl * sim->def.cell_size)
+            *limit = sim->def.cfl * sim->def.cell_size / speed;
+    }
+    return RP_OK;
+}
+
+/* The largest of (v + g dt) dt <= cfl h: the fastest particle crosses at most cfl cells even if it falls all the while. */
+static double cfl_limit(const rp_sim *sim)
+{
+    const double *g = sim->def.gravity;
+    double reach = sim->def.cfl * sim->def.cell_size, v = rp__sim_fastest(sim);
+    double a = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double root = v + sqrt(v * v + 4 * a * reach);
+    return root > 0 ? 2 * reach / root : INFINITY;
+}
+
+static rp_result choose_step(rp_sim *sim, double *dt, const char **reason)
+{
+    double left = frame_time(sim, sim->frame + 1) - sim->time;
+    *reason = "frame";
+    if (sim->def.substeps > 0) {
+        double even = 1 / (sim->def.frame_rate * sim->def.substeps);
+        *reason = sim->def.substeps > 1 ? "substeps" : "frame";
+        *dt = left < 1.5 * even ? left : even;
+        return RP_OK;
+    }
+    double most = left;
+    if (sim->def.dt_max > 0 && sim->def.dt_max < most)
+        most = sim->def.dt_max, *reason = "dt_max";
+    double cfl = cfl_limit(sim);
+    if (cfl < most)
+        most = cfl, *reason = "cfl";
+    double body = most;
+    RP_TRY(body_limit(sim, most, &body));
+    if (body < most)
+        most = body, *reason = "body";
+    if (sim->method->largest_step) {
+        const char *why = "method";
+        double own = sim->method->largest_step(sim->state, &sim->world, &why);
+        if (own < most)
+            most = own, *reason = why;
+    }
+    if (most < sim->def.dt_min)
+        most = sim->def.dt_min < left ? sim->def.dt_min : left, *reason = "dt_min";
+    if (!(most > left * 1e-9))
+        return rp__base_fail(RP_DIVERGED, "at t = %g s the step would be %g s (limit: %s), too small to go on", sim->time,
+                             most, *reason);
+    double count = ceil(left / most * (1 - 1e-12));
+    *dt = left / fmax(1, count);
+    if (count <= 1)
+        *reason = "frame";
+    return RP_OK;
+}
+
+/* A scripted body that crosses its own size in a step has jumped rather than moved. */
+static void tell_jumps(rp_sim *sim, double dt)
+{
+    for (int b = 0; b < sim->world.body_count; b++) {
+        const rp__body *body = &sim->world.bodies[b];
+        if (!body->present || sim->jump_told[b] || body->def.kind != RP_BODY_SCRIPTED)
+            continue;
+        double moved = rp__vec3_norm(body->velocity) * dt, size = 2 * body_radius(body);
+        if (size > 0 && moved > size && moved > 4 * sim->def.cell_size) {
+            RP_WARN("body '%s' moves %g m in the step at t = %g s, more than its own size (%g m): it may jump through grains",
+                    body->def.name, moved, sim->time, size);
+            sim->jump_told[b] = true;
+        }
+    }
+}
+
+static void phases_out(const rp__phases *phases, rp_step_stats *stats)
+{
+    stats->phase_count = phases->count < RP_MAX_EXTRAS ? phases->count : RP_MAX_EXTRAS;
+    for (int i = 0; i < stats->phase_count; i++) {
+        stats->phase_name[i] = phases->name[i];
+        stats->phase_ms[i] = 1e3 * phases->seconds[i];
+    }
+}
+
+static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
+{
+    rp__world *world = &sim->world;
+    memset(world->wall_force, 0, sizeof world->wall_force);
+    for (int b = 0; b < world->body_count; b++)
+        RP_TRY(rp__body_begin(&world->bodies[b], sim->time, dt, sim->def.gravity, sim->def.dim));
+    tell_jumps(sim, dt);
+    RP_TRY(sim->method->step(sim->state, world, dt, stats));
+    for (int b = 0; b < world->body_count; b++)
+        rp__body_end(&world->bodies[b], dt, sim->def.dim);
+
+    double next = frame_time(sim, sim->frame + 1);
+    sim->at_frame = sim->time + dt >= next - 1e-9 / sim->def.frame_rate;
+    if (sim->at_frame) {
+        sim->frame++;
+        sim->time = next; /* exactly, so that times never drift */
+    } else {
+        sim->time += dt;
+    }
+    sim->step++;
+    stats->step = sim->step;
+    stats->time = sim->time;
+    stats->dt = dt;
+    double t = rp__base_seconds();
+    RP_TRY(rp__sim_guard(sim, stats));
+    RP_TRY(rp__sim_drain(sim, &stats->removed));
+    RP_TRY(rp__sim_emit(sim, dt, &stats->emitted));
+    rp__sim_energies(sim, stats);
+    RP_LAP(&world->phases, "bookkeeping", t);
+    return RP_OK;
+}
+
+rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats)
+{
+    rp_step_stats unused;
+    if (!stats)
+        stats = &unused;
+    memset(stats, 0, sizeof *stats);
+    stats->converged = true;
+    double begin = rp__base_seconds();
+    rp__exec_set_threads(sim->def.threads);
+    rp__phases_clear(&sim->world.phases);
+    sim->world.time = sim->time;
+    apply_keys(sim, sim->time);
+    double dt = 0;
+    RP_TRY(choose_step(sim, &dt, &stats->limit));
+    RP_TRY(advance(sim, dt, stats));
+    stats->particles = sim->particles.count;
+    phases_out(&sim->world.phases, stats);
+    stats->ms_step = 1e3 * (rp__base_seconds() - begin);
+    return RP_OK;
+}
+
+/* ---- looking ---- */
+
+double rp_sim_time(const rp_sim *sim)
+{
+    return sim->time;
+}
+
+int64_t rp_sim_steps(const rp_sim *sim)
+{
+    return sim->step;
+}
+
+int64_t rp_sim_frame(const rp_sim *sim)
+{
+    return sim->frame;
+}
+
+bool rp_sim_at_frame(const rp_sim *sim)
+{
+    return sim->at_frame;
+}
+
+bool rp_sim_done(const rp_sim *sim)
+{
+    return sim->at_frame && frame_time(sim, sim->frame) >= sim->def.duration * (1 - 1e-12);
+}
+
+void rp_sim_set_threads(rp_sim *sim, int threads)
+{
+    sim->def.threads = threads;
+}
+
+const rp_sim_def *rp_sim_definition(const rp_sim *sim)
+{
+    return &sim->def;
+}
+
+int64_t rp_sim_particle_count(const rp_sim *sim)
+{
+    return sim->particles.count;
+}
+
+int rp_sim_field_count(const rp_sim *sim)
+{
+    return sim->particles.fields;
+}
+
+rp_result rp_sim_field(const rp_sim *sim, int index, rp_field_view *out)
+{
+    if (index < 0 || index >= sim->particles.fields)
+        return rp__base_fail(RP_BAD_ARGUMENT, "field %d of %d", index, sim->particles.fields);
+    *out = rp__particles_view(&sim->particles, index);
+    return RP_OK;
+}
+
+rp_result rp_sim_field_named(const rp_sim *sim, const char *name, rp_field_view *out)
+{
+    int index = rp__particles_find(&sim->particles, name);
+    if (index < 0)
+        return rp__base_fail(RP_NOT_FOUND, "particles have no field '%s'", name);
+    return rp_sim_field(sim, index, out);
+}
+
+rp_result rp_sim_grid_fields(rp_sim *sim, const rp_field_view **views, int *count, int64_t *nodes)
+{
+    if (!sim->method->grid_fields)
+        return rp__base_fail(RP_UNSUPPORTED, "method '%s' has no grid fields", sim->method->info.name);
+    return sim->method->grid_fields(sim->state, &sim->world, views, count, nodes);
+}
+
+int rp_sim_body_count(const rp_sim *sim)
+{
+    return sim->world.body_count;
+}
+
+static rp_result check_body(const rp_sim *sim, int index)
+{
+    if (index < 0 || index >= sim->world.body_count)
+        return rp__base_fail(RP_BAD_ARGUMENT, "body %d of %d", index, sim->world.body_count);
+    return RP_OK;
+}
+
+const char *rp_sim_body_name(const rp_sim *sim, int index)
+{
+    return check_body(sim, index) == RP_OK ? sim->world.bodies[index].def.name : "";
+}
+
+rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out)
+{
+    RP_TRY(check_body(sim, index));
+    const rp__body *body = &sim->world.bodies[index];
+    memset(out, 0, sizeof *out);
+    /* Given for the frame of the shape: the centre of mass of a free body lies elsewhere in it. */
+    rp__vec3 arm = rp__quat_rotate(body->pose.orientation, body->centre_local);
+    rp__vec3_store(out->position, rp__vec3_sub(body->pose.position, arm));
+    out->orientation[0] = body->pose.orientation.w;
+    out->orientation[1] = body->pose.orientation.x;
+    out->orientation[2] = body->pose.orientation.y;
+    out->orientation[3] = body->pose.orientation.z;
+    rp__vec3_store(out->velocity, body->velocity);
+    rp__vec3_store(out->angular_velocity, body->omega);
+    rp__vec3_store(out->force, body->force);
+    rp__vec3_store(out->torque, body->torque);
+    out->mass = body->mass;
+    out->present = body->present;
+    return RP_OK;
+}
+
+rp_shape *rp_sim_body_shape(const rp_sim *sim, int index)
+{
+    return check_body(sim, index) == RP_OK ? sim->world.bodies[index].def.shape : NULL;
+}
+
+rp_result rp_sim_wall_force(const rp_sim *sim, int face, double force[3])
+{
+    if (face < 0 || face >= 2 * sim->def.dim)
+        return rp__base_fail(RP_BAD_ARGUMENT, "wall %d of %d", face, 2 * sim->def.dim);
+    memcpy(force, sim->world.wall_force[face], 3 * sizeof *force);
+    return RP_OK;
+}
