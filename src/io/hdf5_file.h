@@ -1,0 +1,50 @@
+/* HDF5 files that appear whole or not at all, and the few calls frames need. */
+#ifndef RP_IO_HDF5_FILE_H
+#define RP_IO_HDF5_FILE_H
+
+#include "base/file.h"
+
+#include <hdf5.h>
+#include <repose/field.h>
+#include <stdint.h>
+
+/* Files up to this size are made in memory and written at once: a full disk then meets plain writes, not the middle of
+ * HDF5. Larger ones go to the part file directly. */
+#define RP_IO_IN_MEMORY ((int64_t)1 << 30)
+
+typedef struct rp__io_h5 {
+    hid_t file;
+    rp__file target;
+    bool in_memory;
+    void *image;      /* owned by HDF5 until the file is closed */
+    size_t room;      /* bytes of `image` */
+    size_t increment;
+    H5E_auto2_t old_report;
+    void *old_context;
+} rp__io_h5;
+
+/* HDF5 says nothing on standard error between the two. */
+void rp__io_h5_quiet(rp__io_h5 *h);
+void rp__io_h5_restore(rp__io_h5 *h);
+
+rp_result rp__io_h5_create(rp__io_h5 *h, const char *path, int64_t expected_bytes);
+rp_result rp__io_h5_commit(rp__io_h5 *h);
+void rp__io_h5_drop(rp__io_h5 *h); /* safe after commit */
+
+rp_result rp__io_h5_open(rp__io_h5 *h, const char *path); /* for reading; rp__io_h5_drop closes it */
+
+/* Leaves "PATH: DOING NAME failed (what HDF5 said)" and returns `code`. */
+rp_result rp__io_h5_failed(rp_result code, const char *path, const char *doing, const char *name);
+
+hid_t rp__io_h5_file_type(rp_type type);   /* little endian; not to be closed */
+hid_t rp__io_h5_memory_type(rp_type type);
+
+/* A dataset of a few numbers, or an attribute when `attribute`. dims may be NULL for a scalar (rank 0). */
+rp_result rp__io_h5_put(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int rank,
+                        const hsize_t *dims, const void *data);
+rp_result rp__io_h5_put_text(hid_t where, const char *path, const char *name, const char *text); /* attribute */
+/* Exactly `count` numbers, converted to `type`; RP_BAD_FILE otherwise. */
+rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int64_t count,
+                        void *data);
+
+#endif
