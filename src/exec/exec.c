@@ -1,15 +1,15 @@
 #include "exec/exec.h"
 
-#include "base/error.h"
-
 #include <math.h>
 #include <omp.h>
+#include <stdatomic.h>
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
-static _Thread_local int thread_count; /* 0: all cores */
+static _Thread_local int thread_count;     /* 0: all cores */
+static _Thread_local int this_worker = -1; /* the number of this thread in the region it is in; -1 outside */
 
 void rp__exec_set_threads(int count)
 {
@@ -21,11 +21,105 @@ int rp__exec_threads(void)
     return thread_count > 0 ? thread_count : omp_get_num_procs();
 }
 
-void rp__exec_flush_to_zero(void)
+/* ---- floating-point control ---- */
+
+unsigned rp__exec_flush_to_zero(void)
 {
 #if defined(__SSE__)
-    _mm_setcsr(_mm_getcsr() | 0x8040u); /* flush to zero, denormals are zero */
+    unsigned control = _mm_getcsr();
+    _mm_setcsr(control | 0x8040u); /* flush to zero, denormals are zero */
+    return control;
+#elif defined(__aarch64__)
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(control | (UINT64_C(1) << 24)));
+    return (unsigned)control;
+#else
+    return 0;
 #endif
+}
+
+void rp__exec_restore(unsigned control)
+{
+#if defined(__SSE__)
+    _mm_setcsr(control);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)control));
+#else
+    (void)control;
+#endif
+}
+
+/* ---- the one parallel region ---- */
+
+/* What a region needs. Threads meet it through the atomics alone: they order memory between the caller and its workers in the
+ * terms of C, so that a thread sanitizer that does not know the OpenMP runtime sees the order too. */
+typedef struct job {
+    void (*run)(struct job *job, int worker);
+    void *context;
+    atomic_int meeting; /* see meet */
+    int size;           /* threads in the region, set by thread 0 */
+} job;
+
+/* Everything before by any thread happens before everything after by any other: used on both sides of a barrier. */
+static void meet(job *j)
+{
+    atomic_fetch_add_explicit(&j->meeting, 1, memory_order_acq_rel);
+}
+
+static void run_on_this_thread(job *j, int worker)
+{
+    int outer = this_worker;
+    unsigned control = rp__exec_flush_to_zero();
+    this_worker = worker;
+    j->run(j, worker);
+    this_worker = outer;
+    rp__exec_restore(control);
+}
+
+/* Runs j->run on `threads` threads; inside a region (ours or the caller's) or for one thread on the calling thread alone. */
+static void fork_and_join(job *j, int threads)
+{
+    if (threads <= 1 || this_worker >= 0 || omp_in_parallel()) {
+        j->size = 1;
+        run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);
+        return;
+    }
+    meet(j);
+#pragma omp parallel num_threads(threads) default(none) firstprivate(j)
+    {
+        meet(j);
+        if (omp_get_thread_num() == 0)
+            j->size = omp_get_num_threads();
+        meet(j);
+#pragma omp barrier
+        meet(j);
+        run_on_this_thread(j, omp_get_thread_num());
+        meet(j);
+    }
+    meet(j);
+}
+
+/* ---- loops ---- */
+
+typedef struct loop {
+    job job;
+    rp__exec_fn function;
+    void *context;
+    int64_t n, grain, chunks;
+    _Atomic int64_t next;
+} loop;
+
+static void run_loop(job *j, int worker)
+{
+    loop *l = j->context;
+    for (;;) {
+        int64_t k = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+        if (k >= l->chunks)
+            return;
+        int64_t begin = k * l->grain, end = l->n - begin > l->grain ? begin + l->grain : l->n;
+        l->function(l->context, begin, end, worker);
+    }
 }
 
 void rp__exec_for(int64_t n, int64_t grain, rp__exec_fn function, void *context)
@@ -34,20 +128,14 @@ void rp__exec_for(int64_t n, int64_t grain, rp__exec_fn function, void *context)
         return;
     if (grain < 1)
         grain = 1;
-    int64_t chunks = (n + grain - 1) / grain;
+    loop l = { .job = { .run = run_loop }, .function = function, .context = context, .n = n, .grain = grain };
+    l.chunks = n / grain + (n % grain != 0);
+    l.job.context = &l;
     int threads = rp__exec_threads();
-    if (threads > chunks)
-        threads = (int)chunks;
-#pragma omp parallel num_threads(threads)
-    {
-        rp__exec_flush_to_zero();
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t k = 0; k < chunks; k++) {
-            int64_t begin = k * grain, end = begin + grain < n ? begin + grain : n;
-            function(context, begin, end, omp_get_thread_num());
-        }
-    }
+    fork_and_join(&l.job, threads > l.chunks ? (int)l.chunks : threads);
 }
+
+/* ---- reductions ---- */
 
 /* At most MAX_CHUNKS partial results, so that they fit on the stack; the grain grows with n alone. */
 enum { MAX_CHUNKS = 512 };
@@ -69,28 +157,37 @@ static void reduce_chunks(void *context, int64_t begin, int64_t end, int worker)
         double local[RP_EXEC_MAX_WIDTH];
         for (int w = 0; w < r->width; w++)
             local[w] = r->start;
-        int64_t last = (k + 1) * r->grain < r->n ? (k + 1) * r->grain : r->n;
-        r->function(r->context, k * r->grain, last, local);
+        int64_t first = k * r->grain, last = r->n - first > r->grain ? first + r->grain : r->n;
+        r->function(r->context, first, last, local);
         for (int w = 0; w < r->width; w++)
             r->partial[k][w] = local[w];
     }
 }
 
-static int64_t reduce(reduction *r)
+/* Fills r->partial and returns how many chunks there are. */
+static int64_t reduce(reduction *r, int64_t n, int64_t grain, int width, double start, rp__exec_sum_fn function, void *context)
 {
-    if (r->grain < 1)
-        r->grain = 1;
-    while ((r->n + r->grain - 1) / r->grain > MAX_CHUNKS)
-        r->grain *= 2;
-    int64_t chunks = (r->n + r->grain - 1) / r->grain;
+    if (n <= 0)
+        return 0;
+    if (grain < 1)
+        grain = 1;
+    while (n / grain + (n % grain != 0) > MAX_CHUNKS)
+        grain = grain > INT64_MAX / 2 ? n : 2 * grain;
+    r->function = function;
+    r->context = context;
+    r->n = n;
+    r->grain = grain;
+    r->width = width < RP_EXEC_MAX_WIDTH ? width : RP_EXEC_MAX_WIDTH;
+    r->start = start;
+    int64_t chunks = n / grain + (n % grain != 0);
     rp__exec_for(chunks, 1, reduce_chunks, r);
     return chunks;
 }
 
 void rp__exec_sum(int64_t n, int64_t grain, int width, rp__exec_sum_fn function, void *context, double *result)
 {
-    reduction r = { .function = function, .context = context, .n = n, .grain = grain, .width = width, .start = 0 };
-    int64_t chunks = n > 0 ? reduce(&r) : 0;
+    reduction r;
+    int64_t chunks = reduce(&r, n, grain, width, 0, function, context);
     for (int w = 0; w < width; w++) {
         double sum = 0;
         for (int64_t k = 0; k < chunks; k++)
@@ -101,55 +198,99 @@ void rp__exec_sum(int64_t n, int64_t grain, int width, rp__exec_sum_fn function,
 
 void rp__exec_max(int64_t n, int64_t grain, int width, rp__exec_sum_fn function, void *context, double *result)
 {
-    reduction r = { .function = function, .context = context, .n = n, .grain = grain, .width = width, .start = -INFINITY };
-    int64_t chunks = n > 0 ? reduce(&r) : 0;
+    reduction r;
+    int64_t chunks = reduce(&r, n, grain, width, -INFINITY, function, context);
     for (int w = 0; w < width; w++) {
         double largest = -INFINITY;
-        for (int64_t k = 0; k < chunks; k++)
-            largest = r.partial[k][w] > largest ? r.partial[k][w] : largest;
+        for (int64_t k = 0; k < chunks; k++) /* a NaN stays */
+            largest = r.partial[k][w] > largest || isnan(r.partial[k][w]) ? r.partial[k][w] : largest;
         result[w] = largest;
+    }
+}
+
+/* ---- teams ---- */
+
+struct rp__exec_team {
+    job job;
+    rp__exec_team_fn function;
+    void *context;
+};
+
+static void run_team(job *j, int worker)
+{
+    rp__exec_team *team = j->context;
+    team->function(team->context, team, j->size > 1 ? worker : 0);
+}
+
+void rp__exec_team_run(rp__exec_team_fn function, void *context)
+{
+    rp__exec_team team = { .job = { .run = run_team }, .function = function, .context = context };
+    team.job.context = &team;
+    fork_and_join(&team.job, rp__exec_threads());
+}
+
+void rp__exec_team_barrier(rp__exec_team *team)
+{
+    if (team->job.size == 1) /* there may be a region of someone else around */
+        return;
+    meet(&team->job);
+#pragma omp barrier
+    meet(&team->job);
+}
+
+int rp__exec_team_size(const rp__exec_team *team)
+{
+    return team->job.size;
+}
+
+void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, int64_t last, int64_t grain, int64_t *begin,
+                         int64_t *end)
+{
+    if (grain < 1)
+        grain = 1;
+    int64_t n = last > first ? last - first : 0, size = team->job.size;
+    int64_t grains = n / grain + (n % grain != 0), share = grains / size, more = grains % size;
+    int64_t mine = worker * share + (worker < more ? worker : more), next = mine + share + (worker < more);
+    *begin = first + (mine * grain < n ? mine * grain : n);
+    *end = first + (next * grain < n ? next * grain : n);
+}
+
+/* ---- colours ---- */
+
+typedef struct coloured {
+    int colors;
+    const int64_t *first;
+    const int32_t *items;
+    int64_t grain;
+    rp__exec_item_fn function;
+    void *context;
+    _Atomic int64_t next[2]; /* of this colour and the one after */
+} coloured;
+
+static void run_colors(void *context, rp__exec_team *team, int worker)
+{
+    coloured *c = context;
+    for (int color = 0; color < c->colors; color++) {
+        int64_t last = c->first[color + 1];
+        for (;;) {
+            int64_t begin = c->first[color] + atomic_fetch_add_explicit(&c->next[color % 2], c->grain, memory_order_relaxed);
+            if (begin >= last)
+                break;
+            int64_t end = last - begin > c->grain ? begin + c->grain : last;
+            for (int64_t i = begin; i < end; i++)
+                c->function(c->context, c->items[i], this_worker);
+        }
+        rp__exec_team_barrier(team);
+        /* nobody is in this colour any more; the next use of its counter is two barriers away */
+        if (worker == 0)
+            atomic_store_explicit(&c->next[color % 2], 0, memory_order_relaxed);
     }
 }
 
 void rp__exec_colors(int colors, const int64_t *first, const int32_t *items, int64_t grain, rp__exec_item_fn function,
                      void *context)
 {
-    if (grain < 1)
-        grain = 1;
-    int threads = rp__exec_threads();
-#pragma omp parallel num_threads(threads)
-    {
-        rp__exec_flush_to_zero();
-        for (int c = 0; c < colors; c++) {
-#pragma omp for schedule(dynamic, grain)
-            for (int64_t i = first[c]; i < first[c + 1]; i++)
-                function(context, items[i], omp_get_thread_num());
-        } /* the barrier at the end of each loop separates the colours */
-    }
-}
-
-struct rp__exec_team {
-    int size;
-};
-
-void rp__exec_team_run(rp__exec_team_fn function, void *context)
-{
-    int threads = rp__exec_threads();
-#pragma omp parallel num_threads(threads)
-    {
-        rp__exec_flush_to_zero();
-        rp__exec_team team = { .size = omp_get_num_threads() };
-        function(context, &team, omp_get_thread_num());
-    }
-}
-
-void rp__exec_team_barrier(rp__exec_team *team)
-{
-    (void)team;
-#pragma omp barrier
-}
-
-int rp__exec_team_size(const rp__exec_team *team)
-{
-    return team->size;
+    coloured c = { .colors = colors, .first = first, .items = items, .grain = grain < 1 ? 1 : grain, .function = function,
+                   .context = context };
+    rp__exec_team_run(run_colors, &c);
 }

@@ -3,6 +3,7 @@
 #ifndef RP_EXEC_EXEC_H
 #define RP_EXEC_EXEC_H
 
+#include <repose/result.h>
 #include <stdint.h>
 
 /* Threads used by the calls below from this thread; 0 = all cores. */
@@ -10,7 +11,7 @@ void rp__exec_set_threads(int count);
 int rp__exec_threads(void);
 
 /* Called for the range [begin, end) of a chunk. `worker` is in [0, rp__exec_threads()): use it to find scratch
- * memory, never to decide a result. */
+ * memory, never to decide a result. A call from inside a worker runs there alone, under that worker's number. */
 typedef void (*rp__exec_fn)(void *context, int64_t begin, int64_t end, int worker);
 
 /* Runs `function` over [0, n) in chunks of `grain` items (chunk k is [k grain, (k+1) grain)). */
@@ -30,15 +31,33 @@ typedef void (*rp__exec_item_fn)(void *context, int64_t item, int worker);
 void rp__exec_colors(int colors, const int64_t *first, const int32_t *items, int64_t grain, rp__exec_item_fn function,
                      void *context);
 
-/* A team for tight loops (an iterative solver): runs function once on every thread, with barriers inside. Threads take a static
- * share of each loop by worker and size; nothing computed may depend on which. */
+/* Groups n blocks by the parity of their coordinates (coordinate[dim i + axis]): blocks of one colour are never neighbours,
+ * also not across a corner, so each may write to itself and to its neighbours on one side of every axis. Fills first[2^dim + 1] and items[n] for rp__exec_colors, each colour in ascending order; returns
+ * 2^dim. */
+int rp__exec_color_blocks(int64_t n, int dim, const int32_t *coordinate, int64_t *first, int32_t *items);
+
+/* Greedy colouring of a graph: the neighbours of item i are neighbor[start[i] .. start[i+1]). Items that share an edge get
+ * different colours. Fills first[RP_EXEC_MAX_COLORS + 1] and items[n]; *colors is how many there are. */
+enum { RP_EXEC_MAX_COLORS = 256 };
+rp_result rp__exec_color_graph(int64_t n, const int64_t *start, const int32_t *neighbor, int *colors, int64_t *first,
+                               int32_t *items);
+
+/* A team for tight loops (an iterative solver): runs function once on every thread, with barriers inside, which all of the
+ * team must meet. Threads take a static share of each loop by worker and size (rp__exec_team_share); nothing computed may
+ * depend on which. */
 typedef struct rp__exec_team rp__exec_team;
 typedef void (*rp__exec_team_fn)(void *context, rp__exec_team *team, int worker);
 void rp__exec_team_run(rp__exec_team_fn function, void *context);
 void rp__exec_team_barrier(rp__exec_team *team);
 int rp__exec_team_size(const rp__exec_team *team);
 
-/* Sets flush-to-zero on the calling thread (denormals cost a lot near rest); rp__exec_* do it on their workers. */
-void rp__exec_flush_to_zero(void);
+/* The part [*begin, *end) of [first, last) that a worker takes, in whole grains so that two workers share no cache line. */
+void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, int64_t last, int64_t grain, int64_t *begin,
+                         int64_t *end);
+
+/* Sets flush-to-zero on the calling thread (denormals cost a lot near rest) and returns the control word to restore. The calls
+ * above do both on every thread they use, so a caller's own arithmetic keeps its denormals. */
+unsigned rp__exec_flush_to_zero(void);
+void rp__exec_restore(unsigned control);
 
 #endif
