@@ -9,6 +9,7 @@
 
 #include "particles/particles.h"
 
+#include <math.h>
 #include <repose/result.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,13 +43,28 @@ typedef struct rp__lattice {
     bool periodic[3];  /* cells[a] is then a multiple of RP_BLOCK */
 } rp__lattice;
 
+/* Position to lattice coordinate (nodes at the integers). Whoever looks for the base node of a particle calls this, so
+ * that all agree to the last bit. */
+static inline double rp__lattice_coordinate(const rp__lattice *lattice, int axis, double x)
+{
+    return (x - lattice->origin[axis]) * (1 / lattice->h);
+}
+
+/* First node of the kernel of `order` around lattice coordinate q, as rp__spline_… returns it; not yet an integer type. */
+static inline double rp__lattice_base(int order, double q)
+{
+    return order == 1 ? floor(q) : order == 2 ? floor(q - 0.5) : floor(q) - 1;
+}
+
 #define rp__grid RP_D(rp__grid)
 typedef struct rp__grid {
     rp__lattice lattice;
     int32_t blocks, capacity;
     int32_t (*coord)[3];                    /* block coordinates (cells / 4) */
     int32_t (*neighbour)[RP_NEIGHBOURS];    /* index of the block at offset (i-1, j-1, k-1): [(k*3 + j)*3 + i], -1 if absent */
-    int32_t colours;                        /* blocks of one colour never share a node within one block of each other */
+    /* Two blocks of one colour have another block between them on some axis: work on a block that writes nodes up to l
+     * layers before it and r layers after it, l + r <= 4, may run on all blocks of a colour at once. */
+    int32_t colours;
     int64_t colour_first[RP_COLOURS + 1];
     int32_t *colour_items;                  /* blocks by colour, ascending inside one */
     /* hash from coordinates to index */
@@ -58,12 +74,15 @@ typedef struct rp__grid {
     struct rp__grid_scratch *scratch;
 } rp__grid;
 
+/* lattice->h > 0, cells > 0 and, on periodic axes, a multiple of RP_BLOCK: RP_BAD_ARGUMENT otherwise. Starts without a block. */
 rp_result RP_D(rp__grid_init)(rp__grid *g, const rp__lattice *lattice);
 void RP_D(rp__grid_free)(rp__grid *g);
 
 /* Sorts the particles by block (of their base node; order 1 linear, 2 quadratic, 3 cubic: see math/spline.h) and by
- * cell inside a block, stable; activates every block that their shape functions touch. Positions on periodic axes are
- * wrapped into the domain first. Base nodes outside the 32-bit lattice or not finite: RP_DIVERGED with the particle's id. */
+ * cell inside a block, stable; activates the block of each base node and its neighbours at +1, which are all that their
+ * shape functions touch. Positions on periodic axes are wrapped into the domain first; elsewhere they may lie outside it.
+ * Base nodes outside the 32-bit lattice or not finite: RP_DIVERGED with the particle's id. On failure the grid and the
+ * order of the particles are as before. */
 rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order);
 
 /* Block index at block coordinates (wrapped on periodic axes), or -1. */

@@ -29,6 +29,9 @@ typedef struct rp__particles {
     double *x[3], *v[3], *volume, *mass;
     int32_t *material;
     int64_t *id;
+    /* One plane of scratch memory for rp__particles_permute, kept from call to call. */
+    void *spare;
+    size_t spare_size;
 } rp__particles;
 
 size_t rp__particles_type_size(rp_type type);
@@ -47,16 +50,18 @@ static inline double *rp__particles_f64(const rp__particles *p, int field, int c
     return (double *)rp__particles_plane(p, field, component);
 }
 
+/* Makes room for at least `capacity` particles; never shrinks. Nothing changes on failure. */
 rp_result rp__particles_reserve(rp__particles *p, int64_t capacity);
 
-/* Appends `count` particles, all fields zero, ids fresh; *first is the index of the first. */
+/* Appends `count` particles, all fields zero, ids fresh; *first (may be NULL) is the index of the first. */
 rp_result rp__particles_append(rp__particles *p, int64_t count, int64_t *first);
 void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to); /* every field, id too */
 
 /* Removes the particles with remove[i] != 0, keeping the order of the others; returns how many went. */
 int64_t rp__particles_remove(rp__particles *p, const unsigned char *remove);
 
-/* Reorders every field: new particle i is the old particle order[i]. */
+/* Reorders every field: new particle i is the old particle order[i]; `order` must be a permutation of 0 … count-1.
+ * Nothing changes on failure. */
 rp_result rp__particles_permute(rp__particles *p, const int64_t *order);
 
 rp_field_view rp__particles_view(const rp__particles *p, int field);

@@ -1,0 +1,123 @@
+/* Tiles: the nodes of a block and of the layers after it that kernels from the block reach, close together. Four numbers
+ * a node, the width of a vector register. Inside the room only. */
+#ifndef RP_TRANSFER_TILE_H
+#define RP_TRANSFER_TILE_H
+
+#include "transfer/transfer.h"
+
+#define RP_INLINE static inline __attribute__((always_inline))
+
+/* Four numbers side by side; operators work on all four. */
+typedef double rp__transfer_four __attribute__((vector_size(4 * sizeof(double))));
+
+enum {
+    TILE_MOST = RP_BLOCK + 3, /* nodes a side at order 3 */
+#if RP_DIM == 3
+    TILE_NODES = TILE_MOST * TILE_MOST * TILE_MOST,
+#else
+    TILE_NODES = TILE_MOST * TILE_MOST,
+#endif
+    BATCH = 16 /* particles whose weights are computed together */
+};
+
+/* Weights of a batch: planes of lanes, so that the loops over lanes are vectors. */
+typedef struct rp__transfer_batch {
+    _Alignas(64) double t[3][BATCH];           /* x - base, in cells */
+    _Alignas(64) double weight[3][4][BATCH];
+    _Alignas(64) double second[3][4][BATCH];   /* derivative, or the moment that makes c_p; per metre */
+    _Alignas(64) int32_t start[BATCH];         /* index of the base node in the tile */
+} rp__transfer_batch;
+
+/* B-spline weights of order `order` at distance t from the base node: the polynomials of math/spline.h on lanes. */
+RP_INLINE void rp__transfer_weights(int order, const double *restrict t, double (*restrict w)[BATCH])
+{
+#pragma omp simd
+    for (int l = 0; l < BATCH; l++) {
+        if (order == 1) {
+            w[0][l] = 1 - t[l];
+            w[1][l] = t[l];
+        } else if (order == 2) {
+            double a = 1.5 - t[l], b = t[l] - 1, c = t[l] - 0.5;
+            w[0][l] = 0.5 * a * a;
+            w[1][l] = 0.75 - b * b;
+            w[2][l] = 0.5 * c * c;
+        } else {
+            double r = t[l] - 1, s = 1 - r;
+            w[0][l] = s * s * s * (1.0 / 6);
+            w[1][l] = 2.0 / 3 - r * r * (1 - 0.5 * r);
+            w[2][l] = 2.0 / 3 - s * s * (1 - 0.5 * s);
+            w[3][l] = r * r * r * (1.0 / 6);
+        }
+    }
+}
+
+/* Derivatives of the weights, divided by h. */
+RP_INLINE void rp__transfer_derivatives(int order, double inverse_h, const double *restrict t, double (*restrict d)[BATCH])
+{
+#pragma omp simd
+    for (int l = 0; l < BATCH; l++) {
+        if (order == 1) {
+            d[0][l] = -inverse_h;
+            d[1][l] = inverse_h;
+        } else if (order == 2) {
+            d[0][l] = inverse_h * (t[l] - 1.5);
+            d[1][l] = inverse_h * (2 - 2 * t[l]);
+            d[2][l] = inverse_h * (t[l] - 0.5);
+        } else {
+            double r = t[l] - 1, s = 1 - r;
+            d[0][l] = inverse_h * (-0.5 * s * s);
+            d[1][l] = inverse_h * (r * (1.5 * r - 2));
+            d[2][l] = inverse_h * (s * (2 - 1.5 * s));
+            d[3][l] = inverse_h * (0.5 * r * r);
+        }
+    }
+}
+
+/* First moments of the weights times D^-1: N_j (x_j - x_p) / D with D = h²/4 (quadratic), h²/3 (cubic). */
+RP_INLINE void rp__transfer_moments(int order, double inverse_h, const double *restrict t, double (*restrict w)[BATCH],
+                                    double (*restrict d)[BATCH])
+{
+    double scale = (order == 2 ? 4 : 3) * inverse_h;
+#pragma omp simd
+    for (int l = 0; l < BATCH; l++)
+        for (int i = 0; i <= order; i++)
+            d[i][l] = scale * w[i][l] * (i - t[l]);
+}
+
+/* t, weight and start of the particles first … first + count - 1 (count <= BATCH; lanes after it repeat the last). */
+RP_INLINE void rp__transfer_locate(int order, const rp__lattice *lattice, const rp__particles *p, int64_t first, int count,
+                                   rp__transfer_batch *restrict b)
+{
+    int side = RP_BLOCK + order;
+    for (int l = 0; l < BATCH; l++)
+        b->start[l] = 0;
+    for (int a = 0, step = 1; a < RP_DIM; a++, step *= side) {
+        _Alignas(64) double x[BATCH];
+        const double *restrict from = p->x[a] + first;
+        for (int l = 0; l < count; l++)
+            x[l] = from[l];
+        for (int l = count; l < BATCH; l++)
+            x[l] = from[count - 1];
+#pragma omp simd
+        for (int l = 0; l < BATCH; l++) {
+            double q = rp__lattice_coordinate(lattice, a, x[l]);
+            double base = rp__lattice_base(order, q);
+            b->t[a][l] = q - base;
+            b->start[l] += step * ((int32_t)base & (RP_BLOCK - 1));
+        }
+        rp__transfer_weights(order, b->t[a], b->weight[a]);
+    }
+}
+
+/* The block of the grid that holds tile nodes with offset (ox, oy, oz), each 0 or 1, from `block`. */
+RP_INLINE int64_t rp__transfer_owner(const rp__grid *g, int64_t block, int ox, int oy, int oz)
+{
+#if RP_DIM == 3
+    return g->neighbour[block][((1 + oz) * 3 + 1 + oy) * 3 + 1 + ox];
+#else
+    (void)oz;
+    return g->neighbour[block][(1 + oy) * 3 + 1 + ox];
+#endif
+}
+
+#endif
