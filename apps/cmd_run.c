@@ -1,0 +1,104 @@
+#include "commands.h"
+#include "find_scene.h"
+#include "run_loop.h"
+
+#include <string.h>
+
+typedef struct run_line {
+    const char *output;
+    text_list set;
+    int threads, dump_problems;
+    double until;
+    bool json, quiet, overwrite, render;
+} run_line;
+
+#define AT(member) offsetof(run_line, member)
+
+static const option options[] = {
+    { "--output", 'o', OPT_TEXT, AT(output), "DIR", "folder of the results (default: out/NAME)" },
+    { "--set", 's', OPT_LIST, AT(set), "KEY=VALUE", "replaces a value of the scene; may be given again" },
+    { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
+    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds; resume goes on from there" },
+    { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
+    { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the friction problem of every N-th step (FCLIB)" },
+    { "--render", 'r', OPT_FLAG, AT(render), NULL, "renders the frames as the run goes" },
+    { "--json", 0, OPT_FLAG, AT(json), NULL, "a line of JSON for each step on standard output" },
+    { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
+    { 0 },
+};
+
+/* out/NAME for scenes/NAME.yaml */
+static void default_folder(const char *scene, char *folder, size_t size)
+{
+    const char *slash = strrchr(scene, '/');
+    const char *name = slash ? slash + 1 : scene;
+    const char *dot = strrchr(name, '.');
+    int length = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
+    snprintf(folder, size, "out/%.*s", length, name);
+}
+
+static int start(const run_line *line, const char *path, const char *folder, rp_scene *scene)
+{
+    rp_sim *sim = NULL;
+    rp_output *output = NULL;
+    rp_result result = rp_output_create(folder, scene, line->overwrite, &output);
+    if (result != RP_OK)
+        return report_failure("", result) == EXIT_SCENE ? EXIT_FAILED : EXIT_FAILED;
+    int code;
+    rp_sim_def def = *rp_scene_sim_def(scene);
+    def.threads = line->threads;
+    result = rp_sim_create(&def, &sim);
+    if (result != RP_OK) {
+        code = report_failure(path, result);
+    } else if ((result = rp_output_start(output, sim)) != RP_OK) {
+        code = report_failure("output", result);
+    } else {
+        run_options run = { .until = line->until, .threads = line->threads, .json = line->json, .quiet = line->quiet };
+        code = run_loop(sim, output, folder, &run);
+    }
+    rp_sim_destroy(sim);
+    rp_output_destroy(output);
+    return code;
+}
+
+static int run_main(int argc, char **argv)
+{
+    run_line line = { 0 };
+    text_list names;
+    int code = options_parse(&command_run, &line, argc, argv, &names, 1, 1);
+    if (code >= 0)
+        return code;
+    char path[4096], folder[4096];
+    if (!find_scene(names.items[0], path, sizeof path)) {
+        fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
+        return EXIT_SCENE;
+    }
+    rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
+    char dump[64];
+    if (line.dump_problems > 0 && line.set.count < LIST_MOST) {
+        snprintf(dump, sizeof dump, "method.dump_problems=%d", line.dump_problems);
+        line.set.items[line.set.count++] = dump;
+    }
+    rp_scene_options scene_options = { line.set.items, line.set.count };
+    rp_scene *scene = NULL;
+    rp_result result = rp_scene_load(path, &scene_options, &scene);
+    if (result != RP_OK) {
+        fprintf(stderr, "%s\n", rp_last_error());
+        return result == RP_BAD_SCENE || result == RP_NOT_FOUND ? EXIT_SCENE : EXIT_FAILED;
+    }
+    default_folder(path, folder, sizeof folder);
+    code = start(&line, path, line.output ? line.output : folder, scene);
+    rp_scene_destroy(scene);
+    return code;
+}
+
+const command command_run = {
+    "run",
+    "SCENE [-o DIR] [--set KEY=VALUE]... [--threads N] [--until T] [--json]",
+    "Simulates a scene, a file or the name of a bundled one",
+    "The folder gets the scene as run, stats.csv, bodies.csv, frames for ParaView and checkpoints.\n"
+    "Ctrl-C ends the run after the present step with a checkpoint; `repose resume DIR` goes on to the byte.\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 error in the scene, 4 diverged, 130 interrupted.",
+    options,
+    run_main,
+};

@@ -1,0 +1,43 @@
+/* repose: the command. Each subcommand has a file cmd_*.c. */
+#include "commands.h"
+
+#include <repose/repose.h>
+#include <string.h>
+
+const command *const commands[] = {
+    &command_run,    &command_resume,   &command_info,       &command_convert, &command_scenes,
+    &command_schema, &command_help_page, &command_completion, NULL,
+};
+
+/* The known command nearest to a mistyped one: the one with the longest common beginning. */
+static const char *nearest(const char *word)
+{
+    const char *best = NULL;
+    size_t longest = 0;
+    for (const command *const *c = commands; *c; c++) {
+        size_t same = 0;
+        while (word[same] && word[same] == (*c)->name[same])
+            same++;
+        if (same > longest)
+            longest = same, best = (*c)->name;
+    }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (strcmp(name, "--version") == 0) {
+        printf("repose %s\n", rp_version());
+        return EXIT_DONE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    for (const command *const *c = commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return (*c)->main(argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
+    const char *close = nearest(name);
+    fprintf(stderr, "repose: there is no command '%s'%s%s%s; see: repose help\n", name, close ? "; did you mean '" : "",
+            close ? close : "", close ? "'" : "");
+    return EXIT_USAGE;
+}
