@@ -42,8 +42,10 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     rp_sim *sim = NULL;
     rp_output *output = NULL;
     rp_result result = rp_output_create(folder, scene, line->overwrite, &output);
-    if (result != RP_OK)
-        return report_failure("", result) == EXIT_SCENE ? EXIT_FAILED : EXIT_FAILED;
+    if (result != RP_OK) {
+        report_failure("", result);
+        return EXIT_FAILED;
+    }
     int code;
     rp_sim_def def = *rp_scene_sim_def(scene);
     def.threads = line->threads;

@@ -212,6 +212,20 @@ static void drive_motor(rp__body *body, double dt)
     body->omega = rp__vec3_axpy(impulse / m, angular, body->omega);
 }
 
+/* pose_next from the present velocity. */
+static void predict(rp__body *body, double dt)
+{
+    body->pose_next.orientation = rp__quat_unit(rp__quat_advance(body->pose.orientation, body->omega, dt));
+    if (body->def.joint == RP_JOINT_HINGE) { /* on the circle about the hinge, so that it never drifts off */
+        rp__vec3 pivot = rp__vec3_load(body->def.joint_point);
+        rp__quat turn = rp__quat_from_vector(rp__vec3_scale(dt, body->omega));
+        rp__vec3 arm = rp__vec3_sub(body->pose.position, pivot);
+        body->pose_next.position = rp__vec3_add(pivot, rp__quat_rotate(turn, arm));
+    } else {
+        body->pose_next.position = rp__vec3_axpy(dt, body->velocity, body->pose.position);
+    }
+}
+
 static void begin_free(rp__body *body, double dt, const double gravity[3], int dim)
 {
     const rp_body_def *def = &body->def;
@@ -228,6 +242,7 @@ static void begin_free(rp__body *body, double dt, const double gravity[3], int d
         flatten(body);
     project_on_joint(body);
     drive_motor(body, dt);
+    predict(body, dt);
 }
 
 rp_result rp__body_begin(rp__body *body, double time, double dt, const double gravity[3], int dim)
@@ -261,15 +276,7 @@ void rp__body_end(rp__body *body, double dt, int dim)
     if (body->def.kind == RP_BODY_FREE) {
         if (dim == 2)
             flatten(body);
-        body->pose_next.orientation = rp__quat_unit(rp__quat_advance(body->pose.orientation, body->omega, dt));
-        if (body->def.joint == RP_JOINT_HINGE) { /* on the circle about the hinge, so that it never drifts off */
-            rp__vec3 pivot = rp__vec3_load(body->def.joint_point);
-            rp__quat turn = rp__quat_from_vector(rp__vec3_scale(dt, body->omega));
-            rp__vec3 arm = rp__vec3_sub(body->pose.position, pivot);
-            body->pose_next.position = rp__vec3_add(pivot, rp__quat_rotate(turn, arm));
-        } else {
-            body->pose_next.position = rp__vec3_axpy(dt, body->velocity, body->pose.position);
-        }
+        predict(body, dt);
     }
     body->pose = body->pose_next;
 }
