@@ -5,8 +5,6 @@
 #include <repose/shape.h>
 #include <stdint.h>
 
-
-
 typedef struct rp__sampling_def {
     int dim;                     /* 2: z = 0 */
     rp_sampling kind;
@@ -17,9 +15,27 @@ typedef struct rp__sampling_def {
     int64_t limit;               /* refuse (RP_TOO_LARGE, with the estimate) above this number before allocating */
 } rp__sampling_def;
 
+/* No two Poisson points are closer than these fractions of the spacing. Random sequential packing jams at 0.835 (2D) and
+ * 0.902 (3D) of the spacing for one point a spacing^d; a little below it is reached quickly. */
+#define RP_SAMPLING_RADIUS_2D 0.80
+#define RP_SAMPLING_RADIUS_3D 0.84
+
 /* Points inside `shape` (distance <= 0): x y z each, in *points (free with rp__base_free). Regular: lattice points at cell
  * centres of the spacing; jittered: each moved uniformly within its sub-cell; Poisson: no two closer than a radius chosen
  * so that the mean density is one point a spacing^d within 2 %. */
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count);
+
+/* A pattern on the torus [0, edge)^dim with edge^dim points, none closer than *radius (the fraction above). Points lie in
+ * buckets of `bucket`^dim; first[b] .. first[b+1] are those of bucket b (x fastest). Free with rp__sampling_tile_free. */
+typedef struct rp__sampling_tile {
+    int dim, edge, bucket;
+    int64_t count;
+    double radius;
+    double *points; /* 3 a point */
+    int32_t *first;
+} rp__sampling_tile;
+
+rp_result rp__sampling_tile_create(int dim, int edge, int bucket, uint64_t seed, rp__sampling_tile *tile);
+void rp__sampling_tile_free(rp__sampling_tile *tile);
 
 #endif
