@@ -5,9 +5,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static atomic_int_fast64_t commits;
+static atomic_int_fast64_t fail_at; /* 0: never */
+
+int64_t rp__file_fail_commit(int64_t nth)
+{
+    atomic_store(&fail_at, nth);
+    return (int64_t)atomic_exchange(&commits, 0);
+}
 
 static rp_result io_failed(const char *doing, const char *path)
 {
@@ -86,7 +96,12 @@ static void sync_folder_of(const char *path)
 
 rp_result rp__file_commit(rp__file *file)
 {
+    int64_t number = (int64_t)atomic_fetch_add(&commits, 1) + 1;
     rp_result result = file->stream ? finish_stream(file) : sync_path(file->part, O_RDONLY);
+    if (result == RP_OK && number == (int64_t)atomic_load(&fail_at)) {
+        errno = ENOSPC;
+        result = io_failed("cannot write", file->part);
+    }
     if (result == RP_OK && rename(file->part, file->path) != 0)
         result = io_failed("cannot rename to", file->path);
     if (result == RP_OK) {
@@ -161,7 +176,7 @@ rp_result rp__file_make_folder(const char *path)
     if (!copy)
         return RP_OUT_OF_MEMORY;
     rp_result result = RP_OK;
-    for (char *p = copy + 1; result == RP_OK; p++) {
+    for (char *p = *copy ? copy + 1 : copy; result == RP_OK; p++) {
         if (*p != '/' && *p != '\0')
             continue;
         char end = *p;

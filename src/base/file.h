@@ -5,6 +5,7 @@
 #include <repose/result.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* A file being written aside as PATH.part; commit syncs and renames it, drop removes it. */
@@ -17,6 +18,10 @@ rp_result rp__file_begin(rp__file *file, const char *path);        /* opens the 
 rp_result rp__file_begin_path(rp__file *file, const char *path);   /* only the names; the caller writes file->part */
 rp_result rp__file_commit(rp__file *file);                         /* an error leaves the old file as it was */
 void rp__file_drop(rp__file *file);                                /* safe after commit and on a zeroed struct */
+
+/* For tests: the n-th commit from now (1 = the next) fails as on a full disk, 0 for none; returns how many there were since the
+ * last call. */
+int64_t rp__file_fail_commit(int64_t nth);
 
 rp_result rp__file_write_text(const char *path, const char *text); /* begin, write, commit */
 
