@@ -1,0 +1,469 @@
+/* An output folder: what a run leaves behind, and how it goes on from there.
+ *
+ * Invariant behind `resume`: a checkpoint of step s is renamed into place only after the rows up to s and the frames up to its
+ * frame are synced. Whatever is later than the newest sound checkpoint can be cut away and comes again, to the byte. */
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/timer.h"
+#include "io/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rp_output {
+    char *folder, *scene, *fields;
+    bool frames, grid;
+    int frame_every, kept;
+    double checkpoint_every;      /* [s], wall clock */
+    double checkpoint_clock;      /* when the last one was made */
+    int64_t checkpoint_step;      /* -1: none yet */
+    rp__io_table stats, bodies;
+};
+
+/* ---- files of the folder ---- */
+
+static rp_result remove_file(const char *folder, const char *name)
+{
+    char *path = rp__file_join(folder, name);
+    if (!path)
+        return RP_OUT_OF_MEMORY;
+    rp_result result = RP_OK;
+    if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR)
+        result = rp__base_fail(RP_IO_ERROR, "cannot remove %s: %s", path, strerror(errno));
+    rp__base_free(path);
+    return result;
+}
+
+/* What a killed program left half-written. */
+static rp_result remove_parts(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    if (!stream)
+        return RP_OK;
+    rp_result result = RP_OK;
+    for (const struct dirent *item; result == RP_OK && (item = readdir(stream));) {
+        size_t length = strlen(item->d_name);
+        if (length > 5 && strcmp(item->d_name + length - 5, ".part") == 0)
+            result = remove_file(folder, item->d_name);
+    }
+    closedir(stream);
+    return result;
+}
+
+static rp_result remove_path(char *path)
+{
+    rp_result result = path ? remove_file("", path) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    return result;
+}
+
+/* Frames (or grid files) with an index above `last`. */
+static rp_result remove_frames(const char *folder, const char *prefix, int64_t last)
+{
+    char *inside = rp__file_join(folder, RP_IO_FRAMES);
+    if (!inside)
+        return RP_OUT_OF_MEMORY;
+    rp__io_list list;
+    rp_result result = rp__io_list_make(&list, inside, prefix, RP_IO_FRAME_SUFFIX);
+    for (int64_t i = 0; i < list.count && result == RP_OK; i++)
+        if (list.numbers[i] > last)
+            result = remove_path(rp__io_frame_path(folder, prefix, list.numbers[i]));
+    rp__io_list_free(&list);
+    if (result == RP_OK)
+        result = remove_parts(inside);
+    rp__base_free(inside);
+    return result;
+}
+
+static rp_result list_checkpoints(const char *folder, rp__io_list *list)
+{
+    *list = (rp__io_list){ 0 };
+    char *inside = rp__file_join(folder, RP_IO_CHECKPOINTS);
+    if (!inside)
+        return RP_OUT_OF_MEMORY;
+    rp_result result = rp__io_list_make(list, inside, RP_IO_CHECKPOINT_PREFIX, RP_IO_CHECKPOINT_SUFFIX);
+    rp__base_free(inside);
+    return result;
+}
+
+/* All but the newest `kept`. */
+static rp_result prune_checkpoints(const char *folder, int kept)
+{
+    rp__io_list list;
+    RP_TRY(list_checkpoints(folder, &list));
+    rp_result result = RP_OK;
+    for (int64_t i = 0; i < list.count - kept && result == RP_OK; i++)
+        result = remove_path(rp__io_checkpoint_path(folder, list.numbers[i]));
+    rp__io_list_free(&list);
+    return result;
+}
+
+/* The list that ParaView opens as one: {"files": [{"name", "time"}, …]}. */
+static rp_result write_series(const char *folder, const char *prefix, const char *name, double frame_rate)
+{
+    char *inside = rp__file_join(folder, RP_IO_FRAMES), *path = rp__file_join(folder, name);
+    rp__io_list list = { 0 };
+    rp__text text = { 0 };
+    rp_result result = inside && path ? rp__io_list_make(&list, inside, prefix, RP_IO_FRAME_SUFFIX) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK) {
+        rp__text_append_string(&text, "{\n  \"file-series-version\": \"1.0\",\n  \"files\": [");
+        for (int64_t i = 0; i < list.count; i++) {
+            rp__text_append(&text, "%s\n    { \"name\": \"%s/%s%06lld%s\", \"time\": ", i ? "," : "", RP_IO_FRAMES, prefix,
+                            (long long)list.numbers[i], RP_IO_FRAME_SUFFIX);
+            rp__text_append_number(&text, (double)list.numbers[i] / frame_rate);
+            rp__text_append_string(&text, " }");
+        }
+        rp__text_append_string(&text, "\n  ]\n}\n");
+        result = rp__text_result(&text);
+    }
+    if (result == RP_OK)
+        result = rp__file_write_text(path, text.data);
+    rp__text_free(&text);
+    rp__io_list_free(&list);
+    rp__base_free(inside);
+    rp__base_free(path);
+    return result;
+}
+
+/* ---- making, opening, closing ---- */
+
+static rp_result open_table(rp__io_table *table, const char *folder, const char *name, int64_t last_step)
+{
+    char *path = rp__file_join(folder, name);
+    rp_result result = path ? rp__io_table_open(table, path, last_step) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    return result;
+}
+
+static rp_result make_subfolder(const char *folder, const char *name)
+{
+    char *path = rp__file_join(folder, name);
+    rp_result result = path ? rp__file_make_folder(path) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    return result;
+}
+
+/* Takes ownership of `scene_text`, also on failure. */
+static rp_result open_output(const char *folder, const rp_output_def *def, char *scene_text, int64_t last_step,
+                             rp_output **out)
+{
+    rp_output *output = RP_NEW(rp_output);
+    if (!output) {
+        rp__base_free(scene_text);
+        return RP_OUT_OF_MEMORY;
+    }
+    output->scene = scene_text;
+    output->folder = rp__base_copy_text(folder);
+    output->fields = rp__base_copy_text(def->fields ? def->fields : "");
+    output->frames = def->frames;
+    output->grid = def->grid;
+    output->frame_every = def->frame_every > 0 ? def->frame_every : 1;
+    output->kept = def->checkpoints_kept > 0 ? def->checkpoints_kept : 1;
+    output->checkpoint_every = def->checkpoint_every;
+    output->checkpoint_clock = rp__base_seconds();
+    output->checkpoint_step = last_step;
+    rp_result result = output->folder && output->fields ? RP_OK : RP_OUT_OF_MEMORY;
+    if (result == RP_OK)
+        result = make_subfolder(folder, RP_IO_FRAMES);
+    if (result == RP_OK)
+        result = make_subfolder(folder, RP_IO_CHECKPOINTS);
+    if (result == RP_OK)
+        result = open_table(&output->stats, folder, "stats.csv", last_step);
+    if (result == RP_OK)
+        result = open_table(&output->bodies, folder, "bodies.csv", last_step);
+    if (result == RP_OK)
+        *out = output;
+    else
+        rp_output_destroy(output);
+    return result;
+}
+
+void rp_output_destroy(rp_output *output)
+{
+    if (!output)
+        return;
+    rp__io_table_close(&output->stats);
+    rp__io_table_close(&output->bodies);
+    rp__base_free(output->folder);
+    rp__base_free(output->scene);
+    rp__base_free(output->fields);
+    rp__base_free(output);
+}
+
+static rp_result holds_run(const char *folder, bool *holds)
+{
+    static const char *const names[] = { "scene.yaml", "stats.csv", RP_IO_SERIES };
+    *holds = false;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char *path = rp__file_join(folder, names[k]);
+        if (!path)
+            return RP_OUT_OF_MEMORY;
+        *holds = *holds || rp__file_exists(path);
+        rp__base_free(path);
+    }
+    rp__io_list list;
+    RP_TRY(list_checkpoints(folder, &list));
+    *holds = *holds || list.count > 0;
+    rp__io_list_free(&list);
+    return RP_OK;
+}
+
+/* Removes what a run writes, and nothing else. Checkpoints go first: a half-removed run is never resumed. */
+static rp_result clear_run(const char *folder)
+{
+    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", "dump.vtkhdf", "scene.yaml" };
+    RP_TRY(prune_checkpoints(folder, 0));
+    RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, -1));
+    RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        RP_TRY(remove_file(folder, names[k]));
+    return remove_parts(folder);
+}
+
+rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overwrite, rp_output **out)
+{
+    bool holds;
+    RP_TRY(holds_run(folder, &holds));
+    if (holds && !overwrite)
+        return rp__base_fail(RP_BAD_ARGUMENT, "%s holds a run already; resume it, choose another folder, or ask to overwrite it",
+                             folder);
+    RP_TRY(rp__file_make_folder(folder));
+    RP_TRY(clear_run(folder));
+    char *text = NULL, *path = rp__file_join(folder, "scene.yaml");
+    rp_result result = path ? rp_scene_format(scene, &text) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK)
+        result = rp__file_write_text(path, text);
+    rp__base_free(path);
+    if (result != RP_OK) {
+        rp_text_free(text);
+        return result;
+    }
+    return open_output(folder, rp_scene_output(scene), text, -1, out);
+}
+
+/* ---- resuming ---- */
+
+typedef struct found {
+    rp__io_checkpoint_info info;
+    char *scene;
+    rp_state state;
+} found;
+
+/* A damaged checkpoint that is newer than the one used is kept under another name, out of the count of those kept. */
+static rp_result put_aside(const char *folder, int64_t step)
+{
+    char *path = rp__io_checkpoint_path(folder, step);
+    rp__text aside = { 0 };
+    rp__text_append(&aside, "%s.damaged", path ? path : "");
+    rp_result result = path ? rp__text_result(&aside) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK && rename(path, aside.data) != 0)
+        result = rp__base_fail(RP_IO_ERROR, "cannot rename %s: %s", path, strerror(errno));
+    rp__text_free(&aside);
+    rp__base_free(path);
+    return result;
+}
+
+static rp_result load_newest(const char *folder, found *f, rp__io_list *list, int64_t *used)
+{
+    rp_result result = RP_NOT_FOUND;
+    for (int64_t i = list->count - 1; i >= 0; i--) {
+        char *path = rp__io_checkpoint_path(folder, list->numbers[i]);
+        result = path ? rp__io_checkpoint_load(path, &f->info, &f->scene, &f->state) : RP_OUT_OF_MEMORY;
+        rp__base_free(path);
+        *used = i;
+        if (result != RP_BAD_FILE)
+            return result;
+        RP_WARN("%s", rp_last_error());
+    }
+    return result == RP_NOT_FOUND ? rp__base_fail(RP_NOT_FOUND, "%s holds no checkpoint to resume from", folder)
+                                  : rp__base_fail_prefix(result, "%s holds no sound checkpoint: ", folder);
+}
+
+static rp_result find_newest(const char *folder, found *f)
+{
+    rp__io_list list;
+    RP_TRY(list_checkpoints(folder, &list));
+    int64_t used = -1;
+    rp_result result = load_newest(folder, f, &list, &used);
+    for (int64_t i = used + 1; result == RP_OK && i < list.count; i++)
+        result = put_aside(folder, list.numbers[i]);
+    rp__io_list_free(&list);
+    return result;
+}
+
+static rp_result rebuild(const char *folder, const found *f, rp_scene **scene, rp_sim **sim)
+{
+    char *name = rp__io_checkpoint_path(folder, f->info.step);
+    rp_result result = name ? rp_scene_parse(f->scene, name, folder, NULL, scene) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK)
+        result = rp_sim_create(rp_scene_sim_def(*scene), sim);
+    if (result == RP_OK)
+        result = rp_sim_restore(*sim, &f->state);
+    if (result == RP_OK && rp_sim_steps(*sim) != f->info.step)
+        result = rp__base_fail(RP_BAD_FILE, "%s: its head says step %lld, its arrays %lld", name, (long long)f->info.step,
+                               (long long)rp_sim_steps(*sim));
+    rp__base_free(name);
+    return result;
+}
+
+/* Cuts the folder back to the checkpoint. */
+static rp_result cut_back(const char *folder, const found *f, const rp_scene *scene)
+{
+    double rate = rp_scene_sim_def(scene)->frame_rate;
+    char *inside = rp__file_join(folder, RP_IO_CHECKPOINTS);
+    rp_result result = inside ? remove_parts(inside) : RP_OUT_OF_MEMORY;
+    rp__base_free(inside);
+    RP_TRY(result);
+    RP_TRY(remove_parts(folder));
+    RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, f->info.frame));
+    RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, f->info.frame));
+    if (rp_scene_output(scene)->frames)
+        RP_TRY(write_series(folder, RP_IO_FRAME_PREFIX, RP_IO_SERIES, rate));
+    return RP_OK;
+}
+
+rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene, rp_sim **sim)
+{
+    if (!rp__io_is_folder(folder))
+        return rp__base_fail(RP_NOT_FOUND, "%s is not a folder", folder);
+    found f = { 0 };
+    rp_scene *new_scene = NULL;
+    rp_sim *new_sim = NULL;
+    rp_result result = find_newest(folder, &f);
+    if (result == RP_OK)
+        result = rebuild(folder, &f, &new_scene, &new_sim);
+    if (result == RP_OK)
+        result = cut_back(folder, &f, new_scene);
+    if (result == RP_OK) {
+        char *text = f.scene;
+        f.scene = NULL;
+        result = open_output(folder, rp_scene_output(new_scene), text, f.info.step, out);
+    }
+    rp__base_free(f.scene);
+    rp_state_free(&f.state);
+    if (result == RP_OK) {
+        *scene = new_scene;
+        *sim = new_sim;
+    } else {
+        rp_sim_destroy(new_sim);
+        rp_scene_destroy(new_scene);
+    }
+    return result;
+}
+
+/* ---- during a run ---- */
+
+static rp_result write_grid(rp_output *output, rp_sim *sim, int64_t frame)
+{
+    char *path = rp__io_frame_path(output->folder, RP_IO_GRID_PREFIX, frame);
+    rp_result result = path ? rp_grid_write(sim, path) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    if (result == RP_UNSUPPORTED) {
+        RP_WARN("%s; none are written", rp_last_error());
+        output->grid = false;
+        return RP_OK;
+    }
+    RP_TRY(result);
+    return write_series(output->folder, RP_IO_GRID_PREFIX, RP_IO_GRID_SERIES, rp_sim_definition(sim)->frame_rate);
+}
+
+static rp_result write_frame(rp_output *output, rp_sim *sim)
+{
+    int64_t frame = rp_sim_frame(sim);
+    if (!rp_sim_at_frame(sim) || frame % output->frame_every != 0)
+        return RP_OK;
+    if (output->frames) {
+        rp_output_def def = rp_default_output_def();
+        def.fields = output->fields;
+        char *path = rp__io_frame_path(output->folder, RP_IO_FRAME_PREFIX, frame);
+        rp_result result = path ? rp_frame_write(sim, &def, path) : RP_OUT_OF_MEMORY;
+        rp__base_free(path);
+        RP_TRY(result);
+        RP_TRY(write_series(output->folder, RP_IO_FRAME_PREFIX, RP_IO_SERIES, rp_sim_definition(sim)->frame_rate));
+    }
+    return output->grid ? write_grid(output, sim, frame) : RP_OK;
+}
+
+rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim)
+{
+    int64_t step = rp_sim_steps(sim);
+    if (step == output->checkpoint_step)
+        return RP_OK; /* it is there */
+    RP_TRY(rp__io_table_sync(&output->stats));
+    RP_TRY(rp__io_table_sync(&output->bodies));
+    char *path = rp__io_checkpoint_path(output->folder, step);
+    rp_result result = path ? rp_checkpoint_write(path, sim, output->scene) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    RP_TRY(result);
+    output->checkpoint_step = step;
+    output->checkpoint_clock = rp__base_seconds();
+    return prune_checkpoints(output->folder, output->kept);
+}
+
+static bool checkpoint_due(const rp_output *output, const rp_sim *sim)
+{
+    if (rp_sim_done(sim))
+        return true;
+    return output->checkpoint_every > 0 ? rp__base_seconds() - output->checkpoint_clock >= output->checkpoint_every
+                                        : rp_sim_at_frame(sim);
+}
+
+/* Walls that can be pushed stand among the bodies: at the middle of their face, with the force of the grains. */
+static rp_result wall_rows(rp_output *output, const rp_sim *sim, int64_t step, double time)
+{
+    static const char *const names[2][6] = {
+        { "wall-left", "wall-right", "wall-bottom", "wall-top", NULL, NULL },
+        { "wall-left", "wall-right", "wall-front", "wall-back", "wall-bottom", "wall-top" },
+    };
+    const rp_sim_def *def = rp_sim_definition(sim);
+    for (int face = 0; face < 2 * def->dim; face++) {
+        if (def->wall[face].kind == RP_OPEN || def->wall[face].kind == RP_PERIODIC)
+            continue;
+        rp_body_state wall = { .orientation = { 1, 0, 0, 0 }, .present = true };
+        for (int d = 0; d < def->dim; d++)
+            wall.position[d] = 0.5 * (def->lower[d] + def->upper[d]);
+        wall.position[face / 2] = face % 2 ? def->upper[face / 2] : def->lower[face / 2];
+        RP_TRY(rp_sim_wall_force(sim, face, wall.force));
+        RP_TRY(rp__io_body_row(&output->bodies, step, time, names[def->dim - 2][face], &wall));
+    }
+    return RP_OK;
+}
+
+static rp_result body_rows(rp_output *output, const rp_sim *sim, int64_t step, double time)
+{
+    RP_TRY(rp__io_body_header(&output->bodies));
+    for (int b = 0; b < rp_sim_body_count(sim); b++) {
+        rp_body_state body;
+        RP_TRY(rp_sim_body(sim, b, &body));
+        RP_TRY(rp__io_body_row(&output->bodies, step, time, rp_sim_body_name(sim, b), &body));
+    }
+    return wall_rows(output, sim, step, time);
+}
+
+rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
+{
+    RP_TRY(rp__io_stats_row(&output->stats, stats));
+    RP_TRY(body_rows(output, sim, stats->step, stats->time));
+    RP_TRY(write_frame(output, sim));
+    return checkpoint_due(output, sim) ? rp_output_checkpoint(output, sim) : RP_OK;
+}
+
+rp_result rp_output_start(rp_output *output, rp_sim *sim)
+{
+    RP_TRY(write_frame(output, sim));
+    return rp_output_checkpoint(output, sim);
+}
+
+rp_result rp_output_dump(rp_output *output, rp_sim *sim)
+{
+    char *path = rp__file_join(output->folder, "dump.vtkhdf");
+    rp_output_def def = rp_default_output_def();
+    def.fields = "*";
+    rp_result result = path ? rp_frame_write(sim, &def, path) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    return result;
+}
