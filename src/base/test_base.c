@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 
+#include <repose/state.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -214,6 +215,50 @@ static void arenas_hand_out_and_forget(void **state)
     assert_int_equal(rp_memory_in_use(), before);
 }
 
+/* ---- states ---- */
+
+static rp_result fill_state(rp_state *state)
+{
+    const double position[3] = { 1, 2, 3 };
+    const int64_t id = 7;
+    RP_TRY(rp_state_add(state, "position", RP_F64, 3, position));
+    RP_TRY(rp_state_add(state, "nothing", RP_F64, 0, NULL));
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "id%d", i);
+        RP_TRY(rp_state_add(state, name, RP_I64, 1, &id));
+    }
+    return RP_OK;
+}
+
+static void states_keep_named_arrays(void **test)
+{
+    (void)test;
+    size_t before = rp_memory_in_use();
+    rp_state state = { 0 };
+    assert_int_equal(fill_state(&state), RP_OK);
+    const rp_blob *blob = rp_state_find(&state, "position");
+    assert_true(blob && blob->count == 3 && ((const double *)blob->data)[2] == 3);
+    assert_null(rp_state_find(&state, "velocity"));
+    assert_int_equal(rp_state_add(&state, "id3", RP_I64, 0, NULL), RP_BAD_ARGUMENT);
+    char name[100];
+    memset(name, 'n', 99), name[99] = '\0';
+    assert_int_equal(rp_state_add(&state, name, RP_I64, 0, NULL), RP_BAD_ARGUMENT);
+    assert_int_equal(rp_state_add(&state, "less", RP_I64, -1, NULL), RP_BAD_ARGUMENT);
+    rp_state_free(&state);
+    rp__base_fail_allocation(0);
+    assert_int_equal(fill_state(&state), RP_OK);
+    int64_t asked = rp__base_fail_allocation(0);
+    rp_state_free(&state);
+    for (int64_t nth = 1; nth <= asked; nth++) {
+        rp__base_fail_allocation(nth);
+        assert_int_equal(fill_state(&state), RP_OUT_OF_MEMORY);
+        rp_state_free(&state);
+        assert_int_equal(rp_memory_in_use(), before);
+    }
+    rp__base_fail_allocation(0);
+}
+
 /* ---- log and timers ---- */
 
 typedef struct heard {
@@ -282,6 +327,7 @@ int main(void)
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(the_allocator_can_be_replaced),
         cmocka_unit_test(arenas_hand_out_and_forget),
+        cmocka_unit_test(states_keep_named_arrays),
         cmocka_unit_test(messages_reach_the_hook),
         cmocka_unit_test(phases_add_up),
     };
