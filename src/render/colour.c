@@ -1,5 +1,6 @@
 /* Colours: sRGB, CIE Lab, the tone curve, the even colour map, palettes. */
 #include "math/random.h"
+#include "render/colour_map.h"
 #include "render/internal.h"
 
 #include <ctype.h>
@@ -51,12 +52,6 @@ static double lab_f(double t)
     return t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
 }
 
-static double lab_f_inverse(double f)
-{
-    double cube = f * f * f;
-    return cube > 216.0 / 24389 ? cube : (116 * f - 16) * 27 / 24389.0;
-}
-
 void rp__render_lab(const uint8_t rgb[3], double lab[3])
 {
     f3 c = rp__render_linear(rgb);
@@ -67,75 +62,12 @@ void rp__render_lab(const uint8_t rgb[3], double lab[3])
     lab[0] = 116 * fy - 16, lab[1] = 500 * (fx - fy), lab[2] = 200 * (fy - fz);
 }
 
-/* Linear sRGB of a Lab colour; may be outside 0 … 1. */
-static void lab_to_linear(const double lab[3], double c[3])
-{
-    double fy = (lab[0] + 16) / 116, fx = fy + lab[1] / 500, fz = fy - lab[2] / 200;
-    double x = white[0] * lab_f_inverse(fx), y = white[1] * lab_f_inverse(fy), z = white[2] * lab_f_inverse(fz);
-    c[0] = 3.2404542 * x - 1.5371385 * y - 0.4985314 * z;
-    c[1] = -0.9692660 * x + 1.8760108 * y + 0.0415560 * z;
-    c[2] = 0.0556434 * x - 0.2040259 * y + 1.0572252 * z;
-}
-
-/* ---- the map: lightness rises evenly, the hue turns from violet over blue and green to yellow ---- */
-
-enum { MAP_STEPS = 256 };
-
-/* The Lab colour of the path at s in 0 … 1, with the largest chroma below `wanted` that a display can show. */
-static void map_path(double s, double lab[3])
-{
-    double lightness = 14 + 78 * s;
-    double hue = (310 - 215 * pow(s, 0.9)) * 3.14159265358979323846 / 180;
-    double low = 0, high = 34 + 50 * s * s;
-    for (int k = 0; k < 24; k++) {
-        double chroma = k ? 0.5 * (low + high) : high, c[3];
-        lab[0] = lightness, lab[1] = chroma * cos(hue), lab[2] = chroma * sin(hue);
-        lab_to_linear(lab, c);
-        bool inside = c[0] >= 0 && c[0] <= 1 && c[1] >= 0 && c[1] <= 1 && c[2] >= 0 && c[2] <= 1;
-        if (inside && k == 0)
-            return;
-        if (inside)
-            low = chroma;
-        else
-            high = chroma;
-    }
-    lab[1] = low * cos(hue), lab[2] = low * sin(hue);
-}
-
-static double lab_distance(const double a[3], const double b[3])
-{
-    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
-}
-
-/* The path walked at constant speed in Lab; the length up to each of MAP_STEPS points. */
-static void map_lengths(double length[MAP_STEPS + 1])
-{
-    double before[3], here[3];
-    map_path(0, before);
-    length[0] = 0;
-    for (int i = 1; i <= MAP_STEPS; i++) {
-        map_path((double)i / MAP_STEPS, here);
-        length[i] = length[i - 1] + lab_distance(before, here);
-        memcpy(before, here, sizeof here);
-    }
-}
+/* ---- the map ---- */
 
 void rp_colour_map(double t, uint8_t rgb[3])
 {
-    double length[MAP_STEPS + 1], lab[3], c[3];
     t = t > 0 ? (t < 1 ? t : 1) : 0;
-    map_lengths(length);
-    double at = t * length[MAP_STEPS];
-    int i = 0;
-    while (i < MAP_STEPS - 1 && length[i + 1] < at)
-        i++;
-    double s = (i + (at - length[i]) / (length[i + 1] - length[i])) / MAP_STEPS;
-    map_path(s, lab);
-    lab_to_linear(lab, c);
-    for (int k = 0; k < 3; k++) {
-        double v = (double)rp__render_from_linear((float)(c[k] < 0 ? 0 : c[k] > 1 ? 1 : c[k]));
-        rgb[k] = (uint8_t)(v * 255 + 0.5);
-    }
+    memcpy(rgb, rp__render_map[(int)(t * 255 + 0.5)], 3);
 }
 
 /* ---- palettes ---- */

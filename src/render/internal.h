@@ -184,25 +184,4 @@ static inline f3 rp__render_sun_direction(const light *l, const float u[2])
     return f3_axpy(c, l->sun, f3_axpy(s * cosf(a), l->sun_a, f3_scale(s * sinf(a), l->sun_b)));
 }
 
-/* ---- drawing (canvas.c, font.c) ---- */
-
-/* Coverage of an anti-aliased shape is mixed over the image. */
-typedef struct rp__canvas {
-    rp_image *image;
-} rp__canvas;
-void rp__canvas_line(rp_image *image, double x0, double y0, double x1, double y1, double width, const uint8_t rgb[3],
-                     double opacity);
-void rp__canvas_polyline(rp_image *image, const double *xy, int64_t count, double width, const uint8_t rgb[3]);
-void rp__canvas_box(rp_image *image, double x0, double y0, double x1, double y1, const uint8_t rgb[3], double opacity);
-void rp__canvas_disc(rp_image *image, double x, double y, double radius, const uint8_t rgb[3]);
-
-double rp__font_width(const char *text, double size);
-/* Baseline at y; angle in radians, anticlockwise. */
-void rp__font_draw(rp_image *image, const char *text, double x, double y, double size, double angle,
-                   const uint8_t rgb[3]);
-
-/* Ticks at round numbers within low … high: the first and the step. */
-void rp__render_ticks(double low, double high, int about, double *first, double *step);
-void rp__render_tick_text(double value, double step, char *buffer, size_t size);
-
 #endif
