@@ -13,8 +13,8 @@ typedef struct gather {
     rp__particles *p;
     const double *velocity[3], *before[3]; /* before[0] NULL: not FLIP */
     double flip;
-    double *c[3][3];    /* APIC: planes of c_p */
-    double *grad[3][3]; /* planes of the gradient */
+    double *c[9];       /* APIC: planes of c_p */
+    double *grad[9];    /* planes of the gradient; grad[0] NULL: not wanted */
     const double *value; /* one scalar */
     double *result;
 } gather;
@@ -91,12 +91,12 @@ RP_INLINE void second_weights(int order, bool derivatives, double inverse_h, rp_
     }
 }
 
-static void store_matrix(double *const planes[3][3], double (*in)[4][4], int64_t first, int count)
+static void store_matrix(double *const *planes, double (*in)[4][4], int64_t first, int count)
 {
     for (int r = 0; r < RP_DIM; r++)
         for (int s = 0; s < RP_DIM; s++)
             for (int l = 0; l < count; l++)
-                planes[r][s][first + l] = in[l][1 + s][r];
+                planes[3 * r + s][first + l] = in[l][1 + s][r];
 }
 
 RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64_t first, int count, const four *tile, const four *old)
@@ -105,7 +105,7 @@ RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64
     _Alignas(64) double out[BATCH][4][4];
     double inverse_h = 1 / w->g->lattice.h;
     rp__transfer_locate(order, &w->g->lattice, w->p, first, count, &b);
-    bool grad = w->grad[0][0];
+    bool grad = w->grad[0];
     if (affine || grad)
         second_weights(order, !affine, inverse_h, &b);
     for (int l = 0; l < count; l++) {
@@ -143,8 +143,8 @@ RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64
         }
         store_matrix(w->grad, out, first, count);
         for (int r = 0; r < 3 && RP_DIM == 2; r++) {
-            memset(w->grad[r][2] + first, 0, (size_t)count * sizeof(double));
-            memset(w->grad[2][r] + first, 0, (size_t)count * sizeof(double));
+            memset(w->grad[3 * r + 2] + first, 0, (size_t)count * sizeof(double));
+            memset(w->grad[6 + r] + first, 0, (size_t)count * sizeof(double));
         }
     }
 }
@@ -188,10 +188,10 @@ void RP_D(rp__transfer_to_particles)(const rp__grid *g, rp__particles *p, const 
         if (options->kind == RP_TRANSFER_FLIP && before)
             w.before[a] = before[a];
         for (int b = 0; b < RP_DIM && affine; b++)
-            w.c[a][b] = rp__particles_f64(p, options->gradient, 3 * a + b);
+            w.c[3 * a + b] = rp__particles_f64(p, options->gradient, 3 * a + b);
     }
     for (int n = 0; n < 9 && grad; n++)
-        w.grad[n / 3][n % 3] = grad[n];
+        w.grad[n] = grad[n];
     rp__exec_for(g->blocks, 2, functions[affine][options->order - 1], &w);
 }
 
