@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (const rp_param *e = table; e->name; e++)
         (void)rp__param_set_text(table, &v, e->name, text);
     (void)rp__param_set_text(table, &v, text, "1");
-    if (rp__param_check(table, &v) != RP_OK || !isfinite(v.vector[0] + v.vector[1] + v.vector[2]))
+    if (rp__param_check(table, &v) != RP_OK) /* refuses what is not finite */
         abort();
     rp__param_free(table, &v);
     free(text);
