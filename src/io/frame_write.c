@@ -75,8 +75,7 @@ int rp__io_vtk_component(int components, int c)
     return components == 6 && c >= 4 ? 9 - c : c;
 }
 
-/* Planar to interleaved: row i of the block holds the components of particle first + i, in the order of VTK. */
-static void gather(const rp_field_view *view, int64_t first, int64_t count, void *rows)
+void rp__io_gather(const rp_field_view *view, int64_t first, int64_t count, void *rows)
 {
     int n = view->info.components;
     for (int c = 0; c < n; c++) {
@@ -104,7 +103,7 @@ static rp_result write_field(rp__io_h5 *h, hid_t group, const char *name, const 
     rp_result result = RP_OK;
     for (int64_t i = 0; i < view->count && result == RP_OK; i += BLOCK) {
         int64_t count = view->count - i < BLOCK ? view->count - i : BLOCK;
-        gather(view, i, count, rows);
+        rp__io_gather(view, i, count, rows);
         result = array_rows(&a, i, count, rows);
     }
     if (result == RP_OK)
