@@ -42,7 +42,7 @@ void rp__base_clear_error(void)
     last_error[0] = '\0';
 }
 
-rp_result rp__base_fail(rp_result code, const char *format, ...)
+void rp__base_set_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -50,10 +50,9 @@ rp_result rp__base_fail(rp_result code, const char *format, ...)
     rp__base_vformat(message, sizeof message, format, args);
     va_end(args);
     memcpy(last_error, message, sizeof message);
-    return code;
 }
 
-rp_result rp__base_fail_prefix(rp_result code, const char *format, ...)
+void rp__base_prefix_error(const char *format, ...)
 {
     char message[MESSAGE_SIZE];
     va_list args;
@@ -65,5 +64,4 @@ rp_result rp__base_fail_prefix(rp_result code, const char *format, ...)
     if (used < MESSAGE_SIZE)
         snprintf(message + used, sizeof message - (size_t)used, "%s", last_error);
     memcpy(last_error, message, sizeof message);
-    return code;
 }
