@@ -1,10 +1,14 @@
 /* The table of methods: to add one is to add a line. */
 #include "ballistic/ballistic.h"
+#include "elastoplastic/elastoplastic.h"
+#include "nonsmooth/nonsmooth.h"
 #include "sim/method.h"
 
 #include <string.h>
 
 static const rp__method *const methods[] = {
+    &rp__nonsmooth_method,
+    &rp__elastoplastic_method,
     &rp__ballistic_method,
 };
 

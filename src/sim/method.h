@@ -29,6 +29,9 @@ typedef struct rp__method {
     size_t params_size;
     int dims;                           /* bits 1 << dim */
 
+    /* The fields it adds under these parameters, when they differ from info.fields; NULL: they never do. */
+    const rp_field_info *(*fields)(const void *params);
+
     /* State of its own; fields were added to the particles already, in the order of info.fields from *first_field.
      * Called once the first particles are there. */
     rp_result (*create)(rp__world *world, int first_field, void **state);

@@ -64,7 +64,8 @@ static rp_result create(rp_sim *sim, const rp_sim_def *def)
     RP_TRY(rp__sim_copy_definition(sim, def));
     RP_TRY(rp__particles_init(&sim->particles));
     sim->first_field = sim->particles.fields;
-    for (const rp_field_info *f = sim->method->info.fields; f && f->name; f++) {
+    const rp_field_info *fields = sim->method->fields ? sim->method->fields(sim->params) : sim->method->info.fields;
+    for (const rp_field_info *f = fields; f && f->name; f++) {
         int index;
         RP_TRY(rp__particles_add_field(&sim->particles, f, &index));
     }

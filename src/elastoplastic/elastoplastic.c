@@ -1,0 +1,85 @@
+/* The method: parameters, fields, limits. The step is in step_dim.c, the law in law.c and law_kernel.c. */
+#include "elastoplastic/elastoplastic.h"
+
+#include "elastoplastic/step.h"
+
+#include <math.h>
+
+#define AT(member) offsetof(rp__elastoplastic_params, member)
+
+static const rp_param table[] = {
+    { "kernel", RP_ENUM, AT(kernel), 0, 0, 1, "", "shape functions of the grid", "quadratic|cubic" },
+    { "transfer", RP_ENUM, AT(transfer), RP_EP_APIC, 0, 1, "", "how velocities go between particles and grid", "apic|flip" },
+    { "flip", RP_REAL, AT(flip), 0.95, 0, 1, "", "part of FLIP in a FLIP/PIC blend", NULL },
+    { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of the strain of a particle", "double|single" },
+    { "wave", RP_REAL, AT(wave), 0.4, 0.01, 1, "", "cells that an elastic wave may cross in a step", NULL },
+    { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "",
+      "takes back the volume that separated grains gained, when they meet again", NULL },
+    { 0 },
+};
+
+#define FIELDS(type)                                                       \
+    {                                                                      \
+        { "gradient", RP_F64, 9, "1/s", 0 },                               \
+        { "strain", type, 6, "", 1 },        /* Hencky, elastic part */    \
+        { "hardening", type, 1, "", 1 },                                   \
+        { "volume_gain", type, 1, "", 0 },   /* logarithmic */             \
+        { NULL, RP_F64, 0, NULL, 0 },                                      \
+    }
+
+static const rp_field_info double_fields[] = FIELDS(RP_F64);
+static const rp_field_info single_fields[] = FIELDS(RP_F32);
+
+static const rp_field_info *fields(const void *params)
+{
+    return ((const rp__elastoplastic_params *)params)->storage == 1 ? single_fields : double_fields;
+}
+
+static rp_result create(rp__world *world, int first_field, void **out)
+{
+    return world->def->dim == 2 ? rp__elastoplastic_create_2d(world, first_field, out)
+                                : rp__elastoplastic_create_3d(world, first_field, out);
+}
+
+static void destroy(void *self)
+{
+    if (*(const int *)self == 2) /* the state begins with its dimension */
+        rp__elastoplastic_destroy_2d(self);
+    else
+        rp__elastoplastic_destroy_3d(self);
+}
+
+static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *stats)
+{
+    return world->def->dim == 2 ? rp__elastoplastic_advance_2d(self, world, dt, stats)
+                                : rp__elastoplastic_advance_3d(self, world, dt, stats);
+}
+
+/* dt <= wave h / sqrt((lambda + 2 mu) / rho), rho the bulk density. */
+static double largest_step(void *self, const rp__world *world, const char **reason)
+{
+    (void)self;
+    const rp__elastoplastic_params *par = world->params;
+    double fastest = 0;
+    for (int m = 0; m < world->def->material_count; m++) {
+        const rp_material_def *material = &world->materials[m];
+        rp__elastoplastic_law law = rp__elastoplastic_make_law(material, world->def->dim);
+        fastest = fmax(fastest, sqrt((law.lame + 2 * law.shear) / (material->density * material->volume_fraction)));
+    }
+    *reason = "wave";
+    return fastest > 0 ? par->wave * world->def->cell_size / fastest : INFINITY;
+}
+
+const rp__method rp__elastoplastic_method = {
+    .info = { .name = "elastoplastic",
+              .summary = "Drucker–Prager elastoplasticity on a material point grid, after Klár et al. 2016",
+              .params = table,
+              .fields = double_fields },
+    .params_size = sizeof(rp__elastoplastic_params),
+    .dims = 1 << 2 | 1 << 3,
+    .fields = fields,
+    .create = create,
+    .destroy = destroy,
+    .largest_step = largest_step,
+    .step = step,
+};

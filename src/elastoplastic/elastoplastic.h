@@ -1,0 +1,62 @@
+/* Drucker–Prager elastoplasticity for sand   [klar2016]: the method's own structures. */
+#ifndef RP_ELASTOPLASTIC_ELASTOPLASTIC_H
+#define RP_ELASTOPLASTIC_ELASTOPLASTIC_H
+
+#include "sim/method.h"
+
+extern const rp__method rp__elastoplastic_method;
+
+typedef enum rp__elastoplastic_transfer { RP_EP_APIC, RP_EP_FLIP } rp__elastoplastic_transfer;
+
+typedef struct rp__elastoplastic_params {
+    int kernel;            /* 0 quadratic, 1 cubic */
+    int transfer;          /* rp__elastoplastic_transfer */
+    double flip;
+    int storage;           /* 0 double, 1 single: of strain, hardening and volume gain */
+    double wave;           /* part of the limit of the elastic wave */
+    bool volume_correction;
+} rp__elastoplastic_params;
+
+/* Offsets of its fields from the first one it adds. */
+enum { RP_EP_GRADIENT, RP_EP_STRAIN, RP_EP_HARDENING, RP_EP_VOLUME_GAIN, RP_EP_FIELDS };
+
+/* What the law needs of a material, once a step. */
+typedef struct rp__elastoplastic_law {
+    double shear, lame;    /* mu, lambda [Pa] */
+    double cone;           /* alpha = sqrt(2) mu^ / d, without hardening */
+    double stiffness;      /* (d lambda + 2 mu) / (2 mu) */
+    double hardening[4];   /* h0 … h3, radians; all 0: constant */
+    double inverse_fraction; /* 1 / phi_max: bulk volume of a grain volume */
+    bool elastic;          /* a solid: no yield */
+    bool hardens;
+} rp__elastoplastic_law;
+
+typedef struct rp__elastoplastic_step {
+    double dt;
+    int dim;
+    double inverse_d;      /* 1 / D: 4/h² quadratic, 3/h² cubic */
+    bool correct_volume;
+    bool keep_affine;      /* APIC: c stays in the transfer; otherwise only the stress does */
+    const rp__elastoplastic_law *laws;
+    int first_field;
+    bool single;
+} rp__elastoplastic_step;
+
+/* law_kernel.c, over the particles [begin, end).
+ * stress: c_p <- (c_p or 0) - dt V0 / (m D) tau(strain): the force of the stress as part of the affine momentum (MLS form).
+ * strain: the trial strain from the velocity gradient c_p, projected on the yield surface   [klar2016, (27)–(31)]. */
+void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
+void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
+
+/* law.c: the plain twins, one particle at a time. strain: xx yy zz xy xz yz. */
+void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6]);
+/* One step of a particle: strain, q and gain in and out; returns the case 1, 2, 3 of the projection. */
+int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
+                                 double strain[6], double *q, double *gain);
+/* alpha of a hardening state. */
+double rp__elastoplastic_cone(const rp__elastoplastic_law *law, double q);
+/* The projection in principal strains; returns the case. */
+int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double e[3], double *q, double *gain, bool correct_volume);
+rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *material, int dim);
+
+#endif

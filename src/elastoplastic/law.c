@@ -1,0 +1,132 @@
+/* The law of sand, plainly: Hencky strain, Drucker–Prager cone, hardening, volume gain   [klar2016, §6–7]. */
+#include "elastoplastic/elastoplastic.h"
+#include "math/eigen.h"
+#include "math/tensor.h"
+
+#include <math.h>
+
+rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int dim)
+{
+    rp__elastoplastic_law law;
+    law.shear = m->youngs_modulus / (2 * (1 + m->poisson_ratio));
+    law.lame = m->youngs_modulus * m->poisson_ratio / ((1 + m->poisson_ratio) * (1 - 2 * m->poisson_ratio));
+    law.stiffness = (dim * law.lame + 2 * law.shear) / (2 * law.shear);
+    /* ||dev tau||_F <= sqrt(2) mu^ p with p = -tr tau / d, in strains: alpha = sqrt(2) mu^ / d. For the circumscribed cone
+     * in 3D it is sqrt(2/3) 2 sin phi / (3 - sin phi)   [klar2016, (31)]. */
+    law.cone = RP_SQRT2 * rp_material_friction(m, dim) / dim;
+    law.inverse_fraction = 1 / m->volume_fraction;
+    law.elastic = m->model == RP_MODEL_ELASTIC;
+    law.hardens = false;
+    for (int k = 0; k < 4; k++) {
+        bool angle = k != 2;
+        law.hardening[k] = m->hardening[k] * (angle ? 0.017453292519943295 : 1);
+        law.hardens = law.hardens || m->hardening[k] != 0;
+    }
+    return law;
+}
+
+/* phi = h0 + (h1 q - h3) exp(-h2 q),  alpha = sqrt(2/3) 2 sin phi / (3 - sin phi)   [klar2016, (30), (31)] */
+double rp__elastoplastic_cone(const rp__elastoplastic_law *law, double q)
+{
+    if (!law->hardens)
+        return law->cone;
+    const double *h = law->hardening;
+    double s = sin(h[0] + (h[1] * q - h[3]) * exp(-h[2] * q));
+    return sqrt(2.0 / 3) * 2 * s / (3 - s);
+}
+
+/* tau = 2 mu e + lambda tr(e) I for sand; tau = mu (b - I) + lambda ln J I with b = exp(2 e) for an elastic solid. */
+void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6])
+{
+    double trace = strain[0] + strain[1] + strain[2];
+    if (law->elastic) {
+        double values[3];
+        rp__mat3 v;
+        rp__math_eigen_sym3(strain, values, &v);
+        static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+        for (int k = 0; k < 6; k++) {
+            tau[k] = k < 3 ? law->lame * trace : 0;
+            for (int i = 0; i < 3; i++)
+                tau[k] += law->shear * expm1(2 * values[i]) * v.m[row[k]][i] * v.m[column[k]][i];
+        }
+        return;
+    }
+    for (int k = 0; k < 6; k++)
+        tau[k] = 2 * law->shear * strain[k] + (k < 3 ? law->lame * trace : 0);
+}
+
+int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double e[3], double *q, double *gain,
+                              bool correct_volume)
+{
+    if (law->elastic)
+        return 1;
+    /* The volume gained in earlier tension is taken back before anything else, deviator included. */
+    double trace = 0, deviator[3], norm = 0, whole = 0;
+    for (int i = 0; i < dim; i++) {
+        e[i] += correct_volume ? *gain / dim : 0;
+        trace += e[i];
+        whole += e[i] * e[i];
+    }
+    for (int i = 0; i < dim; i++) {
+        deviator[i] = e[i] - trace / dim;
+        norm += deviator[i] * deviator[i];
+    }
+    norm = sqrt(norm);
+    if (trace >= 0) { /* case II: tension */
+        *gain = trace;
+        *q += sqrt(whole);
+        for (int i = 0; i < dim; i++)
+            e[i] = 0;
+        return 2;
+    }
+    *gain = 0;
+    double excess = norm + law->stiffness * trace * rp__elastoplastic_cone(law, *q);
+    if (excess <= 0 || norm == 0)
+        return 1;
+    for (int i = 0; i < dim; i++) /* case III: back to the cone at constant trace */
+        e[i] -= excess * deviator[i] / norm;
+    *q += excess;
+    return 3;
+}
+
+int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
+                                 double strain[6], double *q, double *gain)
+{
+    /* b = exp(2 e), then b <- A b A^T with A = I + dt grad v. */
+    double values[3];
+    rp__mat3 v, b, a = rp__mat3_identity();
+    rp__math_eigen_sym3(strain, values, &v);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            b.m[i][j] = 0;
+            a.m[i][j] += increment->m[i][j];
+            for (int k = 0; k < 3; k++)
+                b.m[i][j] += exp(2 * values[k]) * v.m[i][k] * v.m[j][k];
+        }
+    rp__mat3 at = rp__mat3_transpose(&a), left = rp__mat3_multiply(&a, &b), trial = rp__mat3_multiply(&left, &at);
+    double s[6] = { trial.m[0][0], trial.m[1][1], trial.m[2][2], trial.m[0][1], trial.m[0][2], trial.m[1][2] };
+    double e[3];
+    int kase;
+    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+    if (dim == 2) { /* the plane alone */
+        double mean = 0.5 * (s[0] + s[1]), half = 0.5 * (s[0] - s[1]), radius = hypot(half, s[3]);
+        double angle = 0.5 * atan2(s[3], half), c = cos(angle), n = sin(angle);
+        e[0] = 0.5 * log(mean + radius), e[1] = 0.5 * log(mean - radius), e[2] = 0;
+        kase = rp__elastoplastic_project(law, 2, e, q, gain, correct_volume);
+        strain[0] = e[0] * c * c + e[1] * n * n;
+        strain[1] = e[0] * n * n + e[1] * c * c;
+        strain[3] = (e[0] - e[1]) * c * n;
+        strain[2] = strain[4] = strain[5] = 0;
+        return kase;
+    }
+    rp__math_eigen_sym3(s, values, &v);
+    for (int i = 0; i < 3; i++)
+        e[i] = 0.5 * log(values[i]);
+    kase = rp__elastoplastic_project(law, 3, e, q, gain, correct_volume);
+    for (int k = 0; k < 6; k++) {
+        strain[k] = 0;
+        for (int i = 0; i < 3; i++)
+            strain[k] += e[i] * v.m[row[k]][i] * v.m[column[k]][i];
+    }
+    return kase;
+}

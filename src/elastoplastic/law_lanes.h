@@ -1,0 +1,247 @@
+/* The law on RP_LANES particles at once, included once a type by law_kernel.c: REAL, NAME(), EIGEN, TINY.
+ *
+ * Strains are small beside 1, so everything is written on b - I = expm1(2 e), which keeps their relative accuracy:
+ *     B' = B + G + G^T + G G^T + G B + B G^T + G B G^T,   G = dt grad v,   B = b - I. */
+
+/* out = a b of two symmetric matrices that commute; storage xx yy zz xy xz yz. */
+static inline void NAME(product)(REAL (*a)[RP_LANES], REAL (*b)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    RP_FOR_LANES (l) {
+        out[0][l] = a[0][l] * b[0][l] + a[3][l] * b[3][l] + a[4][l] * b[4][l];
+        out[1][l] = a[3][l] * b[3][l] + a[1][l] * b[1][l] + a[5][l] * b[5][l];
+        out[2][l] = a[4][l] * b[4][l] + a[5][l] * b[5][l] + a[2][l] * b[2][l];
+        out[3][l] = a[0][l] * b[3][l] + a[3][l] * b[1][l] + a[4][l] * b[5][l];
+        out[4][l] = a[0][l] * b[4][l] + a[3][l] * b[5][l] + a[4][l] * b[2][l];
+        out[5][l] = a[3][l] * b[4][l] + a[1][l] * b[5][l] + a[5][l] * b[2][l];
+    }
+}
+
+/* out = exp(2 e) - I: Taylor's polynomial of 2 e / 2^s, then s times E <- 2 E + E². */
+static inline void NAME(expm1_twice)(REAL (*restrict e)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    enum { SQUARINGS = 3, DEGREE = 9 };
+    RP_LANES_ALIGNED REAL a[6][RP_LANES], square[6][RP_LANES];
+    for (int k = 0; k < 6; k++)
+        RP_FOR_LANES (l) {
+            a[k][l] = e[k][l] * ((REAL)2 / (1 << SQUARINGS));
+            out[k][l] = a[k][l] / DEGREE;
+        }
+    for (int n = DEGREE - 1; n >= 1; n--) {
+        NAME(product)(a, out, square);
+        for (int k = 0; k < 6; k++)
+            RP_FOR_LANES (l)
+                out[k][l] = (a[k][l] + square[k][l]) * ((REAL)1 / (REAL)n);
+    }
+    for (int s = 0; s < SQUARINGS; s++) {
+        NAME(product)(out, out, square);
+        for (int k = 0; k < 6; k++)
+            RP_FOR_LANES (l)
+                out[k][l] = 2 * out[k][l] + square[k][l];
+    }
+}
+
+/* Half of log(1 + x), x > -1: with s = x / (2 + x), log(1 + x) = 2 atanh(s); powers of two are taken out of 1 + x first
+ * when it lies outside [0.7, 1.42]. */
+static inline void NAME(half_log1p)(REAL *restrict x, REAL *restrict out)
+{
+    RP_FOR_LANES (l) {
+        REAL v = x[l], power = 0;
+        for (int k = 8; k >= 1; k /= 2) { /* leaves 1 + v in [1/sqrt 2, sqrt 2) */
+            REAL up = (REAL)(1 << k), y = 1 + v, bound = (REAL)0.70710678118654752 * up;
+            REAL large = y >= bound ? (REAL)1 : (REAL)0, small = y * bound < 1 ? (REAL)1 : (REAL)0;
+            v = large > 0 ? y / up - 1 : small > 0 ? y * up - 1 : v;
+            power += (REAL)k * (large - small);
+        }
+        REAL s = v / (2 + v), z = s * s;
+        REAL series = (REAL)1 / 21;
+        series = series * z + (REAL)1 / 19;
+        series = series * z + (REAL)1 / 17;
+        series = series * z + (REAL)1 / 15;
+        series = series * z + (REAL)1 / 13;
+        series = series * z + (REAL)1 / 11;
+        series = series * z + (REAL)1 / 9;
+        series = series * z + (REAL)1 / 7;
+        series = series * z + (REAL)1 / 5;
+        series = series * z + (REAL)1 / 3;
+        out[l] = s + s * z * series + power * (REAL)0.34657359027997265;
+    }
+}
+
+/* trial = (I + G)(I + B)(I + G)^T - I; g[row][column]. */
+static inline void NAME(trial)(REAL (*restrict g)[3][RP_LANES], REAL (*restrict b)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
+    RP_LANES_ALIGNED REAL gb[3][3][RP_LANES]; /* G + G B */
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            RP_FOR_LANES (l)
+                gb[i][j][l] = g[i][j][l] + g[i][0][l] * b[at[0][j]][l] + g[i][1][l] * b[at[1][j]][l] + g[i][2][l] * b[at[2][j]][l];
+    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+    for (int k = 0; k < 6; k++) {
+        int i = row[k], j = column[k];
+        RP_FOR_LANES (l)
+            out[k][l] = b[k][l] + gb[i][j][l] + gb[j][i][l] + gb[i][0][l] * g[j][0][l] + gb[i][1][l] * g[j][1][l] +
+                        gb[i][2][l] * g[j][2][l];
+    }
+}
+
+/* The plane's eigen-decomposition for 2D, by one rotation; the third axis is left alone with value 0. */
+static inline void NAME(eigen_plane)(REAL (*restrict s)[RP_LANES], REAL (*restrict values)[RP_LANES],
+                                     REAL (*restrict v)[3][RP_LANES])
+{
+    RP_FOR_LANES (l) {
+        REAL c = s[3][l], d = (s[1][l] - s[0][l]) / 2;
+        REAL t = c / (ABS(d) + SQRT(d * d + c * c) + TINY);
+        t = d < 0 ? -t : t;
+        REAL cosine = 1 / SQRT(1 + t * t), sine = t * cosine;
+        values[0][l] = s[0][l] - t * c;
+        values[1][l] = s[1][l] + t * c;
+        values[2][l] = 0;
+        v[0][0][l] = cosine, v[0][1][l] = sine, v[0][2][l] = 0;
+        v[1][0][l] = -sine, v[1][1][l] = cosine, v[1][2][l] = 0;
+        v[2][0][l] = 0, v[2][1][l] = 0, v[2][2][l] = 1;
+    }
+}
+
+/* The law's numbers of each lane. */
+typedef struct NAME(lane_law) {
+    RP_LANES_ALIGNED REAL cone[RP_LANES], stiffness[RP_LANES], yields[RP_LANES], q[RP_LANES], gain[RP_LANES];
+} NAME(lane_law);
+
+/* The three cases of the projection on principal strains, without branches   [klar2016, §7.1]. */
+static inline void NAME(project)(int dim, REAL correct, NAME(lane_law) *restrict w, REAL (*restrict e)[RP_LANES])
+{
+    RP_FOR_LANES (l) {
+        REAL part = correct * w->gain[l] * w->yields[l] / (REAL)dim;
+        REAL a = e[0][l] + part, b = e[1][l] + part, c = dim == 3 ? e[2][l] + part : 0;
+        REAL trace = a + b + c, mean = trace / (REAL)dim;
+        REAL da = a - mean, db = b - mean, dc = dim == 3 ? c - mean : 0;
+        REAL norm = SQRT(da * da + db * db + dc * dc), whole = SQRT(a * a + b * b + c * c);
+        REAL excess = norm + w->stiffness[l] * trace * w->cone[l];
+        excess = excess > 0 ? excess : 0;
+        REAL back = excess / (norm + TINY);
+        REAL tension = trace >= 0 ? (REAL)1 : (REAL)0;
+        REAL keep = tension > 0 ? (REAL)0 : (REAL)1;
+        REAL yields = w->yields[l];
+        e[0][l] = yields > 0 ? keep * (a - back * da) : e[0][l];
+        e[1][l] = yields > 0 ? keep * (b - back * db) : e[1][l];
+        e[2][l] = yields > 0 ? keep * (c - back * dc) : e[2][l];
+        w->q[l] += yields * (tension > 0 ? whole : excess);
+        w->gain[l] = yields * tension * trace;
+    }
+}
+
+/* strain = V diag(e) V^T */
+static inline void NAME(compose)(REAL (*restrict e)[RP_LANES], REAL (*restrict v)[3][RP_LANES], REAL (*restrict strain)[RP_LANES])
+{
+    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+    for (int k = 0; k < 6; k++)
+        RP_FOR_LANES (l)
+            strain[k][l] = e[0][l] * v[row[k]][0][l] * v[column[k]][0][l] + e[1][l] * v[row[k]][1][l] * v[column[k]][1][l] +
+                           e[2][l] * v[row[k]][2][l] * v[column[k]][2][l];
+}
+
+/* ---- particles ---- */
+
+static inline void NAME(load)(const rp__particles *p, int field, int component, int64_t first, int count, REAL *restrict out)
+{
+    const REAL *from = (const REAL *)rp__particles_plane(p, field, component) + first;
+    for (int l = 0; l < count; l++)
+        out[l] = from[l];
+    for (int l = count; l < RP_LANES; l++)
+        out[l] = 0;
+}
+
+static inline void NAME(store)(rp__particles *p, int field, int component, int64_t first, int count, const REAL *restrict in)
+{
+    REAL *to = (REAL *)rp__particles_plane(p, field, component) + first;
+    for (int l = 0; l < count; l++)
+        to[l] = in[l];
+}
+
+static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+{
+    RP_LANES_ALIGNED REAL strain[6][RP_LANES], b[6][RP_LANES], g[3][3][RP_LANES], trial[6][RP_LANES], values[3][RP_LANES];
+    RP_LANES_ALIGNED REAL e[3][RP_LANES], v[3][3][RP_LANES];
+    NAME(lane_law) w;
+    int field = step->first_field;
+    for (int k = 0; k < 6; k++)
+        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
+    NAME(load)(p, field + RP_EP_HARDENING, 0, first, count, w.q);
+    NAME(load)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, w.gain);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const double *c = rp__particles_f64(p, field + RP_EP_GRADIENT, 3 * i + j) + first;
+            for (int l = 0; l < count; l++)
+                g[i][j][l] = (REAL)(step->dt * c[l]);
+            for (int l = count; l < RP_LANES; l++)
+                g[i][j][l] = 0;
+        }
+    for (int l = 0; l < RP_LANES; l++) {
+        const rp__elastoplastic_law *law = &step->laws[p->material[first + (l < count ? l : 0)]];
+        w.cone[l] = (REAL)(law->hardens ? rp__elastoplastic_cone(law, (double)w.q[l]) : law->cone);
+        w.stiffness[l] = (REAL)law->stiffness;
+        w.yields[l] = law->elastic ? (REAL)0 : (REAL)1;
+    }
+    NAME(expm1_twice)(strain, b);
+    NAME(trial)(g, b, trial);
+    if (step->dim == 3)
+        EIGEN(trial, values, v);
+    else
+        NAME(eigen_plane)(trial, values, v);
+    for (int k = 0; k < 3; k++) {
+        RP_FOR_LANES (l)
+            values[k][l] = values[k][l] > (REAL)-0.9999 ? values[k][l] : (REAL)-0.9999;
+        NAME(half_log1p)(values[k], e[k]);
+    }
+    NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &w, e);
+    NAME(compose)(e, v, strain);
+    for (int k = 0; k < 6; k++)
+        NAME(store)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
+    NAME(store)(p, field + RP_EP_HARDENING, 0, first, count, w.q);
+    NAME(store)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, w.gain);
+}
+
+static void NAME(stress_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+{
+    RP_LANES_ALIGNED REAL strain[6][RP_LANES], b[6][RP_LANES], tau[6][RP_LANES];
+    RP_LANES_ALIGNED REAL shear[RP_LANES], lame[RP_LANES], factor[RP_LANES], solid[RP_LANES];
+    int field = step->first_field;
+    bool any_solid = false;
+    for (int k = 0; k < 6; k++)
+        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
+    for (int l = 0; l < RP_LANES; l++) {
+        int64_t i = first + (l < count ? l : 0);
+        const rp__elastoplastic_law *law = &step->laws[p->material[i]];
+        shear[l] = (REAL)law->shear;
+        lame[l] = (REAL)law->lame;
+        solid[l] = law->elastic ? (REAL)1 : (REAL)0;
+        any_solid = any_solid || law->elastic;
+        /* dt V0 / (m D), V0 the bulk volume */
+        factor[l] = (REAL)(step->dt * step->inverse_d * law->inverse_fraction * p->volume[i] / p->mass[i]);
+    }
+    if (any_solid)
+        NAME(expm1_twice)(strain, b);
+    RP_FOR_LANES (l) {
+        REAL normal = lame[l] * (strain[0][l] + strain[1][l] + strain[2][l]);
+        for (int k = 0; k < 6; k++) {
+            REAL hencky = 2 * strain[k][l], hooke = any_solid ? b[k][l] : hencky;
+            tau[k][l] = factor[l] * (shear[l] * (solid[l] > 0 ? hooke : hencky) + (k < 3 ? normal : 0));
+        }
+    }
+    static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
+    for (int i = 0; i < step->dim; i++)
+        for (int j = 0; j < step->dim; j++) {
+            double *c = rp__particles_f64(p, field + RP_EP_GRADIENT, 3 * i + j) + first;
+            const REAL *t = tau[at[i][j]];
+            for (int l = 0; l < count; l++)
+                c[l] = (step->keep_affine ? c[l] : 0) - (double)t[l];
+        }
+}
+
+#undef REAL
+#undef NAME
+#undef EIGEN
+#undef TINY
+#undef SQRT
+#undef ABS

@@ -1,0 +1,14 @@
+/* The parts compiled for 2D and 3D. */
+#ifndef RP_ELASTOPLASTIC_STEP_H
+#define RP_ELASTOPLASTIC_STEP_H
+
+#include "elastoplastic/elastoplastic.h"
+
+rp_result rp__elastoplastic_create_2d(rp__world *world, int first_field, void **out);
+rp_result rp__elastoplastic_create_3d(rp__world *world, int first_field, void **out);
+void rp__elastoplastic_destroy_2d(void *self);
+void rp__elastoplastic_destroy_3d(void *self);
+rp_result rp__elastoplastic_advance_2d(void *self, rp__world *world, double dt, rp_step_stats *stats);
+rp_result rp__elastoplastic_advance_3d(void *self, rp__world *world, double dt, rp_step_stats *stats);
+
+#endif

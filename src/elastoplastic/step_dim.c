@@ -1,0 +1,241 @@
+/* One explicit step on the grid, compiled for 2D and 3D   [klar2016, §5]. */
+#include "elastoplastic/step.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "elastoplastic/collide.h"
+#include "exec/exec.h"
+#include "transfer/transfer.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct state {
+    int dim;          /* first: the method reads it to choose between 2D and 3D */
+    rp__grid grid;
+    double *mass, *velocity[3], *before[3];
+    int64_t capacity; /* of the node arrays */
+    rp__elastoplastic_law *laws;
+    int first_field;
+    double *kept[3];  /* FLIP: velocities of the particles before the transfer */
+    int64_t kept_capacity;
+} state;
+
+rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
+{
+    state *s = RP_NEW(state);
+    rp__elastoplastic_law *laws = RP_NEW_ARRAY(rp__elastoplastic_law, world->def->material_count);
+    rp__lattice lattice = { .h = world->def->cell_size };
+    for (int a = 0; a < RP_DIM; a++) {
+        lattice.origin[a] = world->def->lower[a];
+        lattice.cells[a] = world->cells[a];
+        lattice.periodic[a] = world->def->wall[2 * a].kind == RP_PERIODIC;
+    }
+    if (RP_DIM == 2)
+        lattice.cells[2] = 1;
+    rp_result result = s && laws ? RP_D(rp__grid_init)(&s->grid, &lattice) : RP_OUT_OF_MEMORY;
+    if (result != RP_OK) {
+        rp__base_free(s);
+        rp__base_free(laws);
+        return result;
+    }
+    s->dim = RP_DIM;
+    s->laws = laws;
+    s->first_field = first_field;
+    *out = s;
+    return RP_OK;
+}
+
+void RP_D(rp__elastoplastic_destroy)(void *self)
+{
+    state *s = self;
+    RP_D(rp__grid_free)(&s->grid);
+    rp__base_free(s->mass);
+    for (int a = 0; a < 3; a++) {
+        rp__base_free(s->velocity[a]);
+        rp__base_free(s->before[a]);
+        rp__base_free(s->kept[a]);
+    }
+    rp__base_free(s->laws);
+    rp__base_free(s);
+}
+
+static rp_result reserve_nodes(state *s, bool flip)
+{
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, capacity = s->capacity;
+    if (!rp__base_grow(&s->mass, &capacity, nodes, sizeof(double)))
+        return RP_OUT_OF_MEMORY;
+    for (int a = 0; a < RP_DIM; a++) {
+        capacity = s->capacity;
+        if (!rp__base_grow(&s->velocity[a], &capacity, nodes, sizeof(double)))
+            return RP_OUT_OF_MEMORY;
+        capacity = s->capacity;
+        if (flip && !rp__base_grow(&s->before[a], &capacity, nodes, sizeof(double)))
+            return RP_OUT_OF_MEMORY;
+    }
+    s->capacity = capacity;
+    return RP_OK;
+}
+
+typedef struct work {
+    state *s;
+    rp__world *world;
+    rp__elastoplastic_step step;
+    bool flip;
+} work;
+
+enum { PARTICLES = 2048, NODES = 4096 };
+
+static void stress_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    rp__elastoplastic_stress_kernel(&w->step, w->world->particles, begin, end);
+}
+
+static void strain_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    rp__elastoplastic_strain_kernel(&w->step, w->world->particles, begin, end);
+}
+
+/* v* = p / m + dt g   [klar2016, (10)]; the stress is in the momentum already. */
+static void node_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *restrict v = w->s->velocity[a];
+        const double *restrict m = w->s->mass;
+        double gain = w->step.dt * w->world->def->gravity[a];
+        for (int64_t i = begin; i < end; i++)
+            v[i] = m[i] > 0 ? v[i] / m[i] + gain : 0;
+    }
+}
+
+/* FLIP needs the velocity before forces: the momentum without the stress, p^n / m. */
+static void before_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    for (int a = 0; a < RP_DIM; a++)
+        for (int64_t i = begin; i < end; i++)
+            w->s->before[a][i] = w->s->mass[i] > 0 ? w->s->before[a][i] / w->s->mass[i] : 0;
+}
+
+static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    rp__particles *p = w->world->particles;
+    (void)worker;
+    for (int a = 0; a < RP_DIM; a++)
+        for (int64_t i = begin; i < end; i++)
+            p->x[a][i] += w->step.dt * p->v[a][i];
+}
+
+static rp_result keep_velocities(state *s, const rp__particles *p)
+{
+    int64_t capacity = s->kept_capacity;
+    for (int a = 0; a < RP_DIM; a++) {
+        capacity = s->kept_capacity;
+        if (!rp__base_grow(&s->kept[a], &capacity, p->count, sizeof(double)))
+            return RP_OUT_OF_MEMORY;
+        memcpy(s->kept[a], p->v[a], (size_t)p->count * sizeof(double));
+    }
+    s->kept_capacity = capacity;
+    return RP_OK;
+}
+
+/* Velocities and gradients back to the particles, and the move with the velocity of the grid. */
+static rp_result to_particles(work *w, const rp__transfer_options *options)
+{
+    state *s = w->s;
+    rp__particles *p = w->world->particles;
+    const double *const velocity[3] = { s->velocity[0], s->velocity[1], s->velocity[2] };
+    if (!w->flip) {
+        RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL);
+        rp__exec_for(p->count, PARTICLES, move_chunk, w);
+        return RP_OK;
+    }
+    RP_TRY(keep_velocities(s, p));
+    RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL); /* APIC: gives c, and v of the grid */
+    /* FLIP on the old velocities needs the weights at the old places, so it goes before the move. */
+    double *grid_velocity[3];
+    for (int a = 0; a < RP_DIM; a++) { /* swap: kept <- v of the grid, particles <- old v */
+        grid_velocity[a] = s->kept[a];
+        for (int64_t i = 0; i < p->count; i++) {
+            double old = s->kept[a][i];
+            s->kept[a][i] = p->v[a][i];
+            p->v[a][i] = old;
+        }
+    }
+    rp__transfer_options flip = *options;
+    flip.kind = RP_TRANSFER_FLIP;
+    flip.gradient = -1;
+    const double *const before[3] = { s->before[0], s->before[1], s->before[2] };
+    RP_D(rp__transfer_to_particles)(&s->grid, p, &flip, velocity, before, NULL);
+    for (int a = 0; a < RP_DIM; a++)
+        for (int64_t i = 0; i < p->count; i++)
+            p->x[a][i] += w->step.dt * grid_velocity[a][i];
+    return RP_OK;
+}
+
+static int64_t count_nodes(const state *s)
+{
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, used = 0;
+    for (int64_t i = 0; i < nodes; i++)
+        used += s->mass[i] > 0;
+    return used;
+}
+
+rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double dt, rp_step_stats *stats)
+{
+    state *s = self;
+    const rp__elastoplastic_params *par = world->params;
+    rp__particles *p = world->particles;
+    int order = par->kernel == 0 ? 2 : 3;
+    double h = world->def->cell_size, t = rp__base_seconds();
+    for (int m = 0; m < world->def->material_count; m++)
+        s->laws[m] = rp__elastoplastic_make_law(&world->materials[m], RP_DIM);
+    work w = { .s = s,
+               .world = world,
+               .flip = par->transfer == RP_EP_FLIP,
+               .step = { .dt = dt,
+                         .dim = RP_DIM,
+                         .inverse_d = (order == 2 ? 4 : 3) / (h * h),
+                         .correct_volume = par->volume_correction,
+                         .keep_affine = par->transfer == RP_EP_APIC,
+                         .laws = s->laws,
+                         .first_field = s->first_field,
+                         .single = par->storage == 1 } };
+    RP_TRY(RP_D(rp__grid_build)(&s->grid, p, order));
+    RP_TRY(reserve_nodes(s, w.flip));
+    RP_LAP(&world->phases, "sort", t);
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
+    rp__transfer_options options = { .order = order,
+                                     .kind = RP_TRANSFER_APIC,
+                                     .flip = par->flip,
+                                     .gradient = s->first_field + RP_EP_GRADIENT };
+    if (w.flip) { /* momentum without stress, for the difference */
+        rp__transfer_options plain = options;
+        plain.kind = RP_TRANSFER_PIC;
+        RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
+        rp__exec_for(nodes, NODES, before_chunk, &w);
+    }
+    rp__exec_for(p->count, PARTICLES, stress_chunk, &w);
+    RP_LAP(&world->phases, "stress", t);
+    RP_D(rp__transfer_to_grid)(&s->grid, p, &options, s->mass, s->velocity);
+    RP_LAP(&world->phases, "to_grid", t);
+    rp__exec_for(nodes, NODES, node_chunk, &w);
+    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, dt, s->mass, s->velocity));
+    RP_LAP(&world->phases, "grid", t);
+    RP_TRY(to_particles(&w, &options));
+    RP_LAP(&world->phases, "to_particles", t);
+    rp__exec_for(p->count, PARTICLES, strain_chunk, &w);
+    RP_LAP(&world->phases, "plasticity", t);
+    stats->nodes = count_nodes(s);
+    stats->iterations = 0;
+    stats->converged = true;
+    return RP_OK;
+}
