@@ -58,13 +58,18 @@ typedef struct job {
     void (*run)(struct job *job, int worker);
     void *context;
     atomic_int meeting; /* see meet */
-    int size;           /* threads in the region, set by thread 0 */
+    atomic_int size;    /* threads in the region: each sets the same number before it reads it */
 } job;
 
 /* Everything before by any thread happens before everything after by any other: used on both sides of a barrier. */
 static void meet(job *j)
 {
     atomic_fetch_add_explicit(&j->meeting, 1, memory_order_acq_rel);
+}
+
+static int size_of(const job *j)
+{
+    return atomic_load_explicit(&j->size, memory_order_relaxed);
 }
 
 static void run_on_this_thread(job *j, int worker)
@@ -81,7 +86,7 @@ static void run_on_this_thread(job *j, int worker)
 static void fork_and_join(job *j, int threads)
 {
     if (threads <= 1 || this_worker >= 0 || omp_in_parallel()) {
-        j->size = 1;
+        atomic_store_explicit(&j->size, 1, memory_order_relaxed);
         run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);
         return;
     }
@@ -89,11 +94,7 @@ static void fork_and_join(job *j, int threads)
 #pragma omp parallel num_threads(threads) default(none) firstprivate(j)
     {
         meet(j);
-        if (omp_get_thread_num() == 0)
-            j->size = omp_get_num_threads();
-        meet(j);
-#pragma omp barrier
-        meet(j);
+        atomic_store_explicit(&j->size, omp_get_num_threads(), memory_order_relaxed);
         run_on_this_thread(j, omp_get_thread_num());
         meet(j);
     }
@@ -219,7 +220,7 @@ struct rp__exec_team {
 static void run_team(job *j, int worker)
 {
     rp__exec_team *team = j->context;
-    team->function(team->context, team, j->size > 1 ? worker : 0);
+    team->function(team->context, team, size_of(j) > 1 ? worker : 0);
 }
 
 void rp__exec_team_run(rp__exec_team_fn function, void *context)
@@ -231,7 +232,7 @@ void rp__exec_team_run(rp__exec_team_fn function, void *context)
 
 void rp__exec_team_barrier(rp__exec_team *team)
 {
-    if (team->job.size == 1) /* there may be a region of someone else around */
+    if (size_of(&team->job) == 1) /* there may be a region of someone else around */
         return;
     meet(&team->job);
 #pragma omp barrier
@@ -240,7 +241,7 @@ void rp__exec_team_barrier(rp__exec_team *team)
 
 int rp__exec_team_size(const rp__exec_team *team)
 {
-    return team->job.size;
+    return size_of(&team->job);
 }
 
 void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, int64_t last, int64_t grain, int64_t *begin,
@@ -248,7 +249,7 @@ void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, i
 {
     if (grain < 1)
         grain = 1;
-    int64_t n = last > first ? last - first : 0, size = team->job.size;
+    int64_t n = last > first ? last - first : 0, size = size_of(&team->job);
     int64_t grains = n / grain + (n % grain != 0), share = grains / size, more = grains % size;
     int64_t mine = worker * share + (worker < more ? worker : more), next = mine + share + (worker < more);
     *begin = first + (mine * grain < n ? mine * grain : n);
