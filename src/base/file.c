@@ -30,6 +30,8 @@ rp_result rp__file_begin_path(rp__file *file, const char *path)
     file->path = rp__base_copy_text(path);
     file->part = rp__base_alloc(strlen(path) + sizeof ".part");
     if (!file->path || !file->part) {
+        rp__base_free(file->part); /* it names no file yet: drop must not unlink it */
+        file->part = NULL;
         rp__file_drop(file);
         return RP_OUT_OF_MEMORY;
     }
