@@ -86,11 +86,11 @@ const char *rp__scene_kind(const rp__node *node)
 
 typedef struct anchor {
     const char *name;
-    rp__node *node = NULL;
+    rp__node *node;
 } anchor;
 
 typedef struct frame {
-    rp__node *node = NULL;
+    rp__node *node;
     rp__node *key; /* of the pair being read, in a map */
 } frame;
 
