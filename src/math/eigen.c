@@ -33,7 +33,7 @@ static inline double jacobi_tangent(double a, double b, double c)
  * positive matrices accurate   [golub2013, §8.5]. `n` is a constant in each caller, so the loops unroll. */
 static inline __attribute__((always_inline)) void jacobi(int n, double a[][MAX_N], double v[][MAX_N])
 {
-    const double tolerance = 0.125 * DBL_EPSILON;
+    const double tolerance = 0.5 * DBL_EPSILON;
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
         bool rotated = false;
         for (int p = 0; p < n - 1; p++)
