@@ -174,9 +174,9 @@ RP_API double rp_film_rate(const rp_film *film);                   /* pictures a
 RP_API rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, void *context, rp_image *out);
 RP_API rp_result rp_film_scan(rp_film *film);                      /* looks again for frames (a run that goes on) */
 
-/* Pictures to a video (.mp4 or .webm by the name) with the program ffmpeg. `pattern` holds one %06d, numbers from 0 on;
- * `first` is the first number, `count` how many. RP_NOT_FOUND: there is no ffmpeg. */
-RP_API rp_result rp_video_encode(const char *pattern, int64_t first, int64_t count, double rate, const char *path,
+/* PNG files to a video (.mp4 or .webm by the name) with the program ffmpeg. RP_NOT_FOUND: there is no ffmpeg. The video appears
+ * whole or not at all. */
+RP_API rp_result rp_video_encode(const char *const *pictures, int64_t count, double rate, const char *path,
                                  rp_progress_fn progress, void *context);
 
 /* A contact sheet of `count` images (of any size), `columns` across, each `width` wide, with captions (may be NULL). */

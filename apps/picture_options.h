@@ -1,0 +1,36 @@
+/* What `render` and `sheet` share: options of pictures, and a film opened from them. */
+#ifndef REPOSE_APPS_PICTURE_OPTIONS_H
+#define REPOSE_APPS_PICTURE_OPTIONS_H
+
+#include "options.h"
+
+#include <repose/render.h>
+
+typedef struct picture_line {
+    const char *view, *colour, *size, *quality, *range;
+    double grains;
+    int samples, threads;
+    bool time, no_legend;
+} picture_line;
+
+#define PICTURE_DEFAULTS { .grains = -1 }
+
+#define PICTURE_OPTIONS(type, member)                                                                                        \
+    { "--view", 'v', OPT_TEXT, offsetof(type, member.view), "VIEW",                                                          \
+      "auto, iso, front, side, top, close, ortho-NAME, x,y,z or x,y,z:x,y,z (camera and target in metres)" },                \
+    { "--color", 'c', OPT_TEXT, offsetof(type, member.colour), "FIELD",                                                      \
+      "material, or a field: velocity, velocity.z, pressure, region, ..." },                                                 \
+    { "--colour", 0, OPT_TEXT, offsetof(type, member.colour), "FIELD", "the same" },                                         \
+    { "--range", 0, OPT_TEXT, offsetof(type, member.range), "LOW:HIGH", "values of the first and the last colour" },         \
+    { "--size", 's', OPT_TEXT, offsetof(type, member.size), "WxH", "size of a picture in pixels" },                          \
+    { "--quality", 'q', OPT_TEXT, offsetof(type, member.quality), "NAME", "draft, good or best" },                           \
+    { "--samples", 0, OPT_INT, offsetof(type, member.samples), "N", "light paths a pixel, in place of the quality's" },      \
+    { "--grains", 'g', OPT_REAL, offsetof(type, member.grains), "N", "render samples a particle; 0 for the particles" },     \
+    { "--time", 0, OPT_FLAG, offsetof(type, member.time), NULL, "writes the time into each picture" },                       \
+    { "--no-legend", 0, OPT_FLAG, offsetof(type, member.no_legend), NULL, "no legend with a field" },                        \
+    { "--threads", 't', OPT_INT, offsetof(type, member.threads), "N", "threads; 0 for all cores" }
+
+/* -1 to go on, or the exit code after a sentence on standard error. */
+int picture_film_def(const picture_line *line, rp_quality usual, rp_film_def *def);
+
+#endif

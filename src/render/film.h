@@ -1,0 +1,54 @@
+/* Inside a film: what its files share. */
+#ifndef RP_RENDER_FILM_H
+#define RP_RENDER_FILM_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "io/io.h"
+
+#include <repose/render.h>
+
+typedef struct film_body {
+    rp_mesh mesh;
+    double lower[3], upper[3]; /* of the mesh, in the body's frame */
+    bool bounded;
+    bool container;            /* grains are inside: drawn so that one sees through */
+} film_body;
+
+struct rp_film {
+    char *folder, *view_text, *colour;
+    rp_film_def def;
+    rp_scene *scene;
+    const rp_sim_def *sim;
+    const rp_output_def *out;
+    rp__io_list list;
+    rp_palette *palettes;
+    film_body *bodies;
+    int body_count;
+    int up_axis;
+    double up_sign;
+    double middle[3];          /* origin of pictures */
+    rp_view view;              /* at time 0, before keys and turntable */
+    bool ready;                /* the first frame was looked at */
+    double range[2];
+    bool range_ready;
+};
+
+/* A plane of a field as doubles: its own memory, or a copy in *copy (free it). NULL and RP_OUT_OF_MEMORY when there is none. */
+rp_result rp__film_plane(const rp_field_view *view, int component, const double **plane, double **copy);
+
+/* Reads the i-th frame; the sentence names the file. */
+rp_result rp__film_read(const rp_film *film, int64_t i, rp_frame *frame);
+
+/* The view from the text, the scene or the first frame. */
+rp_result rp__film_choose_view(rp_film *film, const rp_frame *first);
+/* With camera keys and turntable at a time. */
+rp_view rp__film_view_at(const rp_film *film, double time);
+
+/* Grains of a frame into the render; the colours of materials or of the field. */
+rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
+rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_image *image);
+rp_result rp__film_find_range(rp_film *film);
+
+#endif
