@@ -327,6 +327,7 @@ rp_result rp__io_frame_write(const rp_frame *frame, const char *path, bool compr
     rp_result result = fill_file(&h, frame, compressed);
     if (result == RP_OK)
         return rp__io_h5_commit(&h);
+    result = rp__io_h5_result(&h, result);
     rp__io_h5_drop(&h);
     return result;
 }

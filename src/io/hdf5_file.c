@@ -40,8 +40,10 @@ static void *image_resize(void *pointer, size_t size, H5FD_file_image_op_t opera
     (void)operation;
     rp__io_h5 *h = context;
     void *bytes = rp__base_realloc(pointer, size);
-    if (!bytes)
+    if (!bytes) {
+        h->no_memory = true;
         return NULL;
+    }
     if (size > h->room) /* gaps must not hold what memory happened to hold */
         memset((char *)bytes + h->room, 0, size - h->room);
     h->room = size;
@@ -106,8 +108,17 @@ rp_result rp__io_h5_create(rp__io_h5 *h, const char *path, int64_t expected_byte
     if (h->file >= 0)
         return RP_OK;
     rp_result result = rp__io_h5_failed(RP_IO_ERROR, path, "creating", h->target.part);
+    result = rp__io_h5_result(h, result);
     rp__io_h5_drop(h);
     return result;
+}
+
+rp_result rp__io_h5_result(const rp__io_h5 *h, rp_result result)
+{
+    if (result == RP_OK || !h->no_memory)
+        return result;
+    return rp__base_fail(RP_OUT_OF_MEMORY, "no memory for %s, which needs about %zu bytes while it is written", h->target.path,
+                         h->increment);
 }
 
 static rp_result write_image(rp__io_h5 *h, size_t size)
@@ -137,6 +148,7 @@ rp_result rp__io_h5_commit(rp__io_h5 *h)
                                          : rp__base_fail(RP_IO_ERROR, "%s: HDF5 left no image", h->target.path);
     else if (result == RP_OK)
         result = rp__file_commit(&h->target);
+    result = rp__io_h5_result(h, result);
     rp__io_h5_drop(h);
     return result;
 }

@@ -19,6 +19,7 @@ typedef struct rp__io_h5 {
     void *image;      /* owned by HDF5 until the file is closed */
     size_t room;      /* bytes of `image` */
     size_t increment;
+    bool no_memory;   /* HDF5 asked for more than there was */
     H5E_auto2_t old_report;
     void *old_context;
 } rp__io_h5;
@@ -30,6 +31,8 @@ void rp__io_h5_restore(rp__io_h5 *h);
 rp_result rp__io_h5_create(rp__io_h5 *h, const char *path, int64_t expected_bytes);
 rp_result rp__io_h5_commit(rp__io_h5 *h);
 void rp__io_h5_drop(rp__io_h5 *h); /* safe after commit */
+
+rp_result rp__io_h5_result(const rp__io_h5 *h, rp_result result); /* RP_OUT_OF_MEMORY when that was the reason */
 
 rp_result rp__io_h5_open(rp__io_h5 *h, const char *path); /* for reading; rp__io_h5_drop closes it */
 

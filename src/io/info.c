@@ -152,6 +152,16 @@ static void field_facts(facts *f, const rp_field_view *view)
     static const char *const types[] = { "float64", "float32", "int64", "int32" };
     double least, most;
     int64_t bad = range(view, &least, &most);
+    if (!f->json) {
+        char values[64], low[32], high[32];
+        rp__base_format(low, sizeof low, "%.6g", least);
+        rp__base_format(high, sizeof high, "%.6g", most);
+        snprintf(values, sizeof values, view->count ? "%s … %s" : "", low, high);
+        key(f, view->info.name);
+        rp__text_append(&f->text, "%s × %d  %s %s%s\n", types[view->info.type], view->info.components, values, view->info.unit,
+                        bad ? "  NOT FINITE" : "");
+        return;
+    }
     open_facts(f, view->info.name);
     fact_text(f, "type", types[view->info.type]);
     fact_count(f, "components", view->info.components);
