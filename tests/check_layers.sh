@@ -1,8 +1,8 @@
 #!/bin/sh
 # The sources keep to LAYERS, and the check that says so catches each kind of breach.
 set -eu
-check="$SOURCE/tools/check_layers"
-"$check" "$SOURCE"
+check() { "${PYTHON:-python3}" "$SOURCE/tools/check_layers" "$@"; }
+check "$SOURCE"
 
 tree="$SCRATCH/tree"
 fresh() { # a small project without faults
@@ -36,7 +36,7 @@ END
     printf '#include <repose/low.h>\n' > "$tree/include/repose/repose.h"
 }
 catches() { # catches WORDS: the check must fail and say them
-    if "$check" "$tree" > "$SCRATCH/out"; then
+    if check "$tree" > "$SCRATCH/out"; then
         echo "not caught: $1"
         exit 1
     fi
@@ -44,7 +44,7 @@ catches() { # catches WORDS: the check must fail and say them
     [ "$(wc -l < "$SCRATCH/out")" = 2 ] || { echo "more than one breach:"; cat "$SCRATCH/out"; exit 1; }
 }
 
-fresh; "$check" "$tree" || { echo "a tree without faults fails"; exit 1; }
+fresh; check "$tree" || { echo "a tree without faults fails"; exit 1; }
 fresh; echo '#include "high/high.h"' >> "$tree/src/low/low.c"; catches 'src/low/low.c:7: low may not include "high/high.h"'
 fresh; echo '#  include  <omp.h>' >> "$tree/src/high/high.c"; catches '<omp.h> belongs to low, not to high'
 fresh; echo '#include <assimp/mesh.h>' >> "$tree/src/high/high.h"; catches '<assimp/mesh.h> belongs to low, not to high'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The built objects export the names of their rooms alone, and the check that says so catches each kind of breach.
 set -eu
-check="$SOURCE/tools/check_symbols"
-"$check" "$BUILD" "$SOURCE"
+check() { "${PYTHON:-python3}" "$SOURCE/tools/check_symbols" "$@"; }
+check "$BUILD" "$SOURCE"
 
 tree="$SCRATCH/tree"
 build="$SCRATCH/build"
@@ -20,14 +20,14 @@ fresh() {
     compile rp_low_2d x_dim.c 'int rp__low_x_2d(void) { return 1; }'
 }
 catches() {
-    if "$check" "$build" "$tree" > "$SCRATCH/out"; then
+    if check "$build" "$tree" > "$SCRATCH/out"; then
         echo "not caught: $1"
         exit 1
     fi
     grep -qF -- "$1" "$SCRATCH/out" || { echo "no word of: $1"; cat "$SCRATCH/out"; exit 1; }
 }
 
-fresh; "$check" "$build" "$tree" || { echo "a build without faults fails"; exit 1; }
+fresh; check "$build" "$tree" || { echo "a build without faults fails"; exit 1; }
 fresh; compile rp_low bad.c 'int helper(void) { return 1; }'; catches 'src/low/bad.c: low exports helper'
 fresh; compile rp_low bad.c 'int rp__high_a(void) { return 1; }'; catches 'low exports rp__high_a'
 fresh; compile rp_low bad.c 'int rp__lower(void) { return 1; }'; catches 'low exports rp__lower'
