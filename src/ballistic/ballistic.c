@@ -116,6 +116,17 @@ static rp__vec3 bounce(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, const 
     return rp__vec3_add(surface_velocity, rp__vec3_axpy(-restitution * wn, n, wt));
 }
 
+/* The velocity at the place of impact: gravity did work g·d on the way d from there to the end of the flight, which never
+ * happened. It is taken from the normal part, so that energy does not grow. */
+static rp__vec3 at_impact(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, rp__vec3 d, const double gravity[3])
+{
+    double vn = rp__vec3_dot(rp__vec3_sub(v, surface_velocity), n);
+    if (vn >= 0)
+        return v;
+    double less = vn * vn - 2 * rp__vec3_dot(rp__vec3_load(gravity), d);
+    return rp__vec3_axpy(-sqrt(fmax(less, 0)) - vn, n, v);
+}
+
 /* Conservative advancement along the path in the frame of the body: the first place on it at the surface, if any.
  * a, b: start and end in that frame. */
 static bool path_meets(const rp__body *body, const rp__pose *frame, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
@@ -152,7 +163,9 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
         at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */
         rp__vec3 x = rp__pose_apply(&body->pose_next, at), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         n = rp__quat_rotate(body->pose_next.orientation, n);
-        rp__vec3 out = bounce(v, rp__body_velocity_at(body, x), n, &body->def.surface, w->par->restitution);
+        rp__vec3 moving = rp__body_velocity_at(body, x);
+        rp__vec3 hit = at_impact(v, moving, n, rp__vec3_sub(x1, x), w->world->def->gravity);
+        rp__vec3 out = bounce(hit, moving, n, &body->def.surface, w->par->restitution);
         rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(v, out)); /* on the body */
         rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
         sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
@@ -177,15 +190,16 @@ static void meet_walls(void *context, int64_t begin, int64_t end, double *sum)
             double over = (p->x[axis][i] - bound) * side;
             if (over <= 0 || wall->kind == RP_OPEN || wall->kind == RP_PERIODIC)
                 continue;
-            double normal[3] = { 0, 0, 0 };
+            double normal[3] = { 0, 0, 0 }, beyond[3] = { 0, 0, 0 };
             normal[axis] = -side;
-            rp__vec3 v = { p->v[0][i], p->v[1][i], p->v[2][i] };
-            rp__vec3 out = bounce(v, rp__vec3_make(0, 0, 0), rp__vec3_load(normal), wall, w->par->restitution);
+            beyond[axis] = side * over;
+            rp__vec3 v = { p->v[0][i], p->v[1][i], p->v[2][i] }, n = rp__vec3_load(normal), rest = { 0, 0, 0 };
+            rp__vec3 hit = at_impact(v, rest, n, rp__vec3_load(beyond), def->gravity);
+            rp__vec3 out = bounce(hit, rest, n, wall, w->par->restitution);
             rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(v, out));
             sum[3 * f] += impulse.x, sum[3 * f + 1] += impulse.y, sum[3 * f + 2] += impulse.z;
             p->v[0][i] = out.x, p->v[1][i] = out.y, p->v[2][i] = out.z;
-            double back = w->par->restitution * over, room = def->upper[axis] - def->lower[axis];
-            p->x[axis][i] = bound - side * fmin(back, room);
+            p->x[axis][i] = bound;
         }
 }
 
