@@ -171,6 +171,9 @@ static rp_result check_entry(const entry *e, uint64_t *end, uint64_t size, const
     size_t width = rp__io_type_size((rp_type)e->type);
     if (e->place != next_place(*end) || e->place > size || e->count < 0 || (uint64_t)e->count > (size - e->place) / width)
         return rp__base_fail(RP_BAD_FILE, "%s is a damaged checkpoint: array '%s' lies outside the file", name, e->name);
+    for (uint64_t gap = *end; gap < e->place; gap++)
+        if (data[gap] != 0)
+            return refuse(name, "there are bytes between its arrays");
     size_t bytes = (size_t)e->count * width;
     if (rp__io_crc64(0, data + e->place, bytes) != e->crc)
         return rp__base_fail(RP_BAD_FILE, "%s is a damaged checkpoint: the checksum of array '%s' is wrong", name, e->name);
