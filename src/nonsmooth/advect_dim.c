@@ -1,0 +1,235 @@
+/* From the grid back to the particles: v_p = u(x_p), c_p = grad u(x_p), the ellipsoid, friction mu(I), cohesion, the new place. */
+#include "nonsmooth/system.h"
+
+#include "exec/exec.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct job {
+    ns_system *y;
+    const rp__world *world;
+    double dt;
+    const double *displacement; /* node, NS_PAD; NULL: none */
+    double *gradient[9], *ellipsoid[6], *size, *friction, *cohesion;
+    double *pressure;           /* node: p; NULL when mu(I) is not used */
+    double low[3], high[3];     /* particles stay between */
+} job;
+
+/* Values at the corners of a cell, four numbers each; value and the derivatives along the axes (per cell) at t. */
+NS_INLINE ns_four interpolate(const ns_four *c, const double *t, ns_four *d)
+{
+#if RP_DIM == 3
+    ns_four x00 = c[1] - c[0], x10 = c[3] - c[2], x01 = c[5] - c[4], x11 = c[7] - c[6];
+    ns_four a00 = c[0] + t[0] * x00, a10 = c[2] + t[0] * x10, a01 = c[4] + t[0] * x01, a11 = c[6] + t[0] * x11;
+    ns_four y0 = a10 - a00, y1 = a11 - a01, b0 = a00 + t[1] * y0, b1 = a01 + t[1] * y1;
+    ns_four dx0 = x00 + t[1] * (x10 - x00), dx1 = x01 + t[1] * (x11 - x01);
+    d[0] = dx0 + t[2] * (dx1 - dx0);
+    d[1] = y0 + t[2] * (y1 - y0);
+    d[2] = b1 - b0;
+    return b0 + t[2] * d[2];
+#else
+    ns_four x0 = c[1] - c[0], x1 = c[3] - c[2], a0 = c[0] + t[0] * x0, a1 = c[2] + t[0] * x1;
+    d[0] = x0 + t[1] * (x1 - x0);
+    d[1] = a1 - a0;
+    return a0 + t[1] * d[1];
+#endif
+}
+
+/* F <- (I + dt c) F (I + dt c)^T keeps F positive: dF/dt = grad u F + F grad u^T   [daviet2016, (22)]. */
+NS_INLINE void stretch(const job *w, int64_t i, double c[3][3])
+{
+    double a[3][3], f[3][3], af[3][3];
+    static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = 0; s < RP_DIM; s++) {
+            a[r][s] = (r == s) + w->dt * c[r][s];
+            f[r][s] = w->ellipsoid[at[r][s]][i];
+        }
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = 0; s < RP_DIM; s++) {
+            af[r][s] = 0;
+            for (int k = 0; k < RP_DIM; k++)
+                af[r][s] += a[r][k] * f[k][s];
+        }
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = r; s < RP_DIM; s++) {
+            double sum = 0;
+            for (int k = 0; k < RP_DIM; k++)
+                sum += af[r][k] * a[s][k];
+            w->ellipsoid[at[r][s]][i] = sum;
+        }
+}
+
+/* Shear rate sqrt(2 D':D'), D' the deviator of the strain rate. */
+static double shear_rate(double c[3][3])
+{
+    double trace = 0, sum = 0;
+    for (int r = 0; r < RP_DIM; r++)
+        trace += c[r][r];
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = 0; s < RP_DIM; s++) {
+            double d = 0.5 * (c[r][s] + c[s][r]) - (r == s ? trace / RP_DIM : 0);
+            sum += d * d;
+        }
+    return sqrt(2 * sum);
+}
+
+/* mu(I) = mu_s + (mu_d - mu_s) I / (I_0 + I), I = shear rate · d sqrt(rho / p)   [jop2006]; dc/dt = -xi |D| c, |D| half the shear rate. */
+static void change_material(const job *w, int64_t i, double c[3][3], double pressure)
+{
+    const rp__particles *p = w->world->particles;
+    const rp_material_def *m = &w->world->materials[p->material[i]];
+    double rate = shear_rate(c), mu = rp_material_friction(m, RP_DIM);
+    if (m->friction_dynamic >= 0 && rate > 0) {
+        double root = pressure > 0 ? sqrt(p->mass[i] / p->volume[i] / pressure) : INFINITY;
+        double number = rate * m->grain_diameter * root;
+        mu += (m->friction_dynamic - mu) * (isinf(number) ? 1 : number / (m->inertial_number + number));
+    }
+    w->friction[i] = mu;
+    w->cohesion[i] *= exp(-0.5 * m->cohesion_decay * rate * w->dt);
+}
+
+static void keep_inside(const job *w, int64_t i, double *x)
+{
+    (void)i;
+    for (int a = 0; a < RP_DIM; a++) {
+        x[a] = x[a] < w->low[a] ? w->low[a] : x[a];
+        x[a] = x[a] > w->high[a] ? w->high[a] : x[a];
+    }
+}
+
+/* Out of the bodies, to their surface at the end of the step. */
+static void push_out(const job *w, double *x, uint64_t near)
+{
+    for (uint64_t bits = near; bits; bits &= bits - 1) {
+        const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
+        for (int again = 0; again < 2; again++) {
+            rp__vec3 n, at = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 };
+            double d = rp__body_distance(body, &body->pose_next, at, &n), reach = w->y->lattice.h;
+            if (!(d < 0) || d < -2 * reach)
+                break;
+            x[0] -= d * n.x, x[1] -= d * n.y;
+            if (RP_DIM == 3)
+                x[2] -= d * n.z;
+        }
+    }
+}
+
+static uint64_t bodies_near(const job *w, int64_t block)
+{
+    uint64_t near = 0;
+    double x[3] = { 0 }, h = w->y->lattice.h;
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = w->y->lattice.origin[a] + h * (4.0 * w->y->grid.coord[block][a] + 2);
+    for (int k = 0; k < w->world->body_count && k < 64; k++) {
+        const rp__body *body = &w->world->bodies[k];
+        rp__vec3 n;
+        if (body->present && rp__body_distance(body, &body->pose_next, rp__vec3_load(x), &n) < (2 * sqrt(RP_DIM) + 2) * h)
+            near |= (uint64_t)1 << k;
+    }
+    return near;
+}
+
+static void load_corners(const job *w, int64_t block, int cell, ns_four *corner, ns_four *moved)
+{
+    const ns_system *y = w->y;
+    int tile = ns_tile_of_local(cell);
+    for (int i = 0; i < NS_CORNERS; i++) {
+        int64_t node = ns_tile_node(y, block, tile + (i & 1) + NS_TILE_SIDE * ((i >> 1 & 1) + NS_TILE_SIDE * (i >> 2)));
+        corner[i] = *(const ns_four *)(y->u + NS_PAD * node);
+        corner[i][3] = w->pressure ? w->pressure[y->stress_cell ? 0 : node] : 0;
+        moved[i] = w->displacement ? *(const ns_four *)(w->displacement + NS_PAD * node) : (ns_four){ 0 };
+    }
+    if (w->pressure && y->stress_cell)
+        for (int i = 0; i < NS_CORNERS; i++)
+            corner[i][3] = w->pressure[block * RP_BLOCK_NODES + cell];
+}
+
+static void blocks_to_particles(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    const ns_system *y = w->y;
+    rp__particles *p = w->world->particles;
+    const double inverse_h = 1 / y->lattice.h;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++) {
+        ns_four corner[NS_CORNERS] = { { 0 } }, moved[NS_CORNERS] = { { 0 } }, d[3], unused[3];
+        uint64_t near = w->world->body_count ? bodies_near(w, block) : 0;
+        int cell = -1;
+        for (int64_t i = y->grid.first[block]; i < y->grid.first[block + 1]; i++) {
+            double t[3], c[3][3], x[3];
+            int at = 0;
+            for (int a = 0; a < RP_DIM; a++) {
+                double q = rp__lattice_coordinate(&y->lattice, a, p->x[a][i]), base = floor(q);
+                t[a] = ns_inside(q - base);
+                at |= ((int32_t)base & 3) << 2 * a;
+            }
+            if (at != cell)
+                load_corners(w, block, cell = at, corner, moved);
+            ns_four v = interpolate(corner, t, d);
+            for (int a = 0; a < RP_DIM; a++) {
+                p->v[a][i] = v[a];
+                x[a] = p->x[a][i] + w->dt * v[a];
+                for (int b = 0; b < RP_DIM; b++) {
+                    c[a][b] = d[b][a] * inverse_h;
+                    w->gradient[3 * a + b][i] = c[a][b];
+                }
+            }
+            stretch(w, i, c);
+            if (w->pressure)
+                change_material(w, i, c, v[3]);
+            if (w->displacement) {
+                ns_four shift = interpolate(moved, t, unused);
+                for (int a = 0; a < RP_DIM; a++)
+                    x[a] += shift[a];
+            }
+            if (near)
+                push_out(w, x, near);
+            keep_inside(w, i, x);
+            for (int a = 0; a < RP_DIM; a++)
+                p->x[a][i] = x[a];
+        }
+    }
+}
+
+static bool closed(const rp__world *world, int face)
+{
+    rp_surface_kind kind = world->def->wall[face].kind;
+    return kind != RP_OPEN && kind != RP_PERIODIC;
+}
+
+void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high)
+{
+    for (int a = 0; a < RP_DIM; a++) {
+        double h = y->lattice.h, size = h * (double)world->cells[a];
+        low[a] = closed(world, 2 * a) ? y->lattice.origin[a] + 1e-6 * h : -INFINITY;
+        high[a] = closed(world, 2 * a + 1) ? y->lattice.origin[a] + size - 1e-6 * h : INFINITY;
+    }
+}
+
+void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement)
+{
+    const rp__particles *p = world->particles;
+    job w = { .y = y, .world = world, .dt = dt, .displacement = displacement };
+    for (int c = 0; c < 9; c++)
+        w.gradient[c] = rp__particles_f64(p, y->first_field + RP__NS_GRADIENT, c);
+    for (int c = 0; c < 6; c++)
+        w.ellipsoid[c] = rp__particles_f64(p, y->first_field + RP__NS_ELLIPSOID, c);
+    w.size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
+    w.friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
+    w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    NS(bounds)(y, world, w.low, w.high);
+    if (y->varied) {
+        /* p = Tr lambda / d, without the cohesion. y->volume is free from here on. */
+        for (int64_t i = 0; i < (int64_t)y->grid.blocks * RP_BLOCK_NODES; i++)
+            y->friction[i] = 0;
+        for (int64_t b = 0; b < y->grid.blocks; b++)
+            for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+                int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+                y->friction[i] = (y->stress[i].lambda[0] - y->stress[i].cohesion) * NS_TRACE / RP_DIM;
+            }
+        w.pressure = y->friction;
+    }
+    rp__exec_for(y->grid.blocks, 4, blocks_to_particles, &w);
+}

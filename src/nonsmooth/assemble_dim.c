@@ -1,0 +1,357 @@
+/* From particles to the grid: lumped mass, APIC momentum, volumes, averages of material numbers, and the compact operator
+ * g_ij = sum_p V_p N_i(x_p) grad N_j(x_p).
+ *
+ * Along one axis the products of two linear shape functions are the Bernstein polynomials P = ((1-t)^2, t(1-t), t^2), and
+ * l_0 = P_0 + P_1, l_1 = P_1 + P_2. So the sums over the particles of a cell of V P_a(x) P_b(y) P_c(z), 27 numbers that are
+ * never negative, hold every entry of g that the cell gives: 192 in 3D. Particles are sorted by cell: one expansion a cell. */
+#include "nonsmooth/system.h"
+
+#include "exec/exec.h"
+
+#include <string.h>
+
+typedef struct job {
+    ns_system *y;
+    const rp__world *world;
+    const double *gradient[9], *friction, *cohesion;
+    double inverse_phi[64]; /* of the materials */
+    bool varied;
+} job;
+
+typedef struct cell_sums {
+    ns_four b[NS_BERNSTEIN / 3];   /* [c * 3 + b][a]: sum V P_a P_b P_c */
+    ns_four corner[NS_CORNERS];    /* sum m N (v + c (x_i - x_p)), mass in the last */
+    ns_four extra[NS_CORNERS];     /* varied: sum N V (1/phi, mu^, c) */
+    ns_four whole;                 /* varied, cell stress: the same without N */
+} cell_sums;
+
+/* Coordinates of a corner. */
+#define CX(i) ((i) & 1)
+#define CY(i) ((i) >> 1 & 1)
+#define CZ(i) ((i) >> 2)
+
+static double inverse_phi(const job *w, int32_t material)
+{
+    return material < 64 ? w->inverse_phi[material] : 1 / w->world->materials[material].volume_fraction;
+}
+
+NS_INLINE void add_particle(const job *w, int64_t i, const double *t, cell_sums *s)
+{
+    const rp__particles *p = w->world->particles;
+    const double h = w->y->lattice.h, m = p->mass[i], v = p->volume[i];
+    ns_four px = { (1 - t[0]) * (1 - t[0]), t[0] * (1 - t[0]), t[0] * t[0], 0 };
+    double y[3] = { (1 - t[1]) * (1 - t[1]), t[1] * (1 - t[1]), t[1] * t[1] };
+    double lx[2] = { 1 - t[0], t[0] }, ly[2] = { 1 - t[1], t[1] };
+    const double *const *c = w->gradient;
+#if RP_DIM == 3
+    double z[3] = { (1 - t[2]) * (1 - t[2]) * v, t[2] * (1 - t[2]) * v, t[2] * t[2] * v };
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++)
+            s->b[k * 3 + j] += (z[k] * y[j]) * px;
+    ns_four ex = { h * c[0][i], h * c[3][i], h * c[6][i], 0 };
+    ns_four ey = { h * c[1][i], h * c[4][i], h * c[7][i], 0 };
+    ns_four ez = { h * c[2][i], h * c[5][i], h * c[8][i], 0 };
+    ns_four base = { p->v[0][i], p->v[1][i], p->v[2][i], 1 };
+    base = (base - t[0] * ex - t[1] * ey - t[2] * ez) * m;
+    ex *= m, ey *= m, ez *= m;
+    double lz[2] = { 1 - t[2], t[2] };
+    for (int k = 0; k < 2; k++)
+        for (int j = 0; j < 2; j++) {
+            double n = lz[k] * ly[j];
+            ns_four at = base + (double)k * ez + (double)j * ey;
+            s->corner[k * 4 + j * 2] += (n * lx[0]) * at;
+            s->corner[k * 4 + j * 2 + 1] += (n * lx[1]) * (at + ex);
+        }
+#else
+    for (int j = 0; j < 3; j++)
+        s->b[j] += (v * y[j]) * px;
+    ns_four ex = { h * c[0][i], h * c[3][i], 0, 0 };
+    ns_four ey = { h * c[1][i], h * c[4][i], 0, 0 };
+    ns_four base = { p->v[0][i], p->v[1][i], 0, 1 };
+    base = (base - t[0] * ex - t[1] * ey) * m;
+    ex *= m, ey *= m;
+    for (int j = 0; j < 2; j++) {
+        ns_four at = base + (double)j * ey;
+        s->corner[j * 2] += (ly[j] * lx[0]) * at;
+        s->corner[j * 2 + 1] += (ly[j] * lx[1]) * (at + ex);
+    }
+#endif
+    if (w->varied) {
+        ns_four e = { v * inverse_phi(w, p->material[i]), v * w->friction[i], v * w->cohesion[i], 0 };
+        s->whole += e;
+#if RP_DIM == 3
+        for (int k = 0; k < NS_CORNERS; k++)
+            s->extra[k] += (lx[CX(k)] * ly[CY(k)] * lz[CZ(k)]) * e;
+#else
+        for (int k = 0; k < NS_CORNERS; k++)
+            s->extra[k] += (lx[CX(k)] * ly[CY(k)]) * e;
+#endif
+    }
+}
+
+#if RP_DIM == 3
+#define B(ia, ib, ic) (s->b[(ic) * 3 + (ib)][ia])
+#else
+#define B(ia, ib) (s->b[ib][ia])
+#endif
+
+/* g of the nodal basis from the sums of one cell. */
+static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
+{
+    const double ih = 1 / y->lattice.h;
+#if RP_DIM == 3
+    double gx[2][3][3], gy[3][2][3], gz[3][3][2];
+    for (int c = 0; c < 3; c++)
+        for (int b = 0; b < 3; b++)
+            for (int l = 0; l < 2; l++) {
+                gx[l][b][c] = ih * (B(l, b, c) + B(l + 1, b, c));
+                gy[b][l][c] = ih * (B(b, l, c) + B(b, l + 1, c));
+                gz[b][c][l] = ih * (B(b, c, l) + B(b, c, l + 1));
+            }
+    for (int i = 0; i < 8; i++) {
+        int ix = CX(i), iy = CY(i), iz = CZ(i);
+        double *g = y->g + node[i] * (NS_STENCIL * 3);
+        for (int j = 0; j < 8; j++) {
+            int jx = CX(j), jy = CY(j), jz = CZ(j), slot = ((jz - iz + 1) * 3 + jy - iy + 1) * 3 + jx - ix + 1;
+            double *to = g + slot * 3;
+            to[0] += jx ? gx[ix][iy + jy][iz + jz] : -gx[ix][iy + jy][iz + jz];
+            to[1] += jy ? gy[ix + jx][iy][iz + jz] : -gy[ix + jx][iy][iz + jz];
+            to[2] += jz ? gz[ix + jx][iy + jy][iz] : -gz[ix + jx][iy + jy][iz];
+        }
+        double sum = 0;
+        for (int c = iz; c < iz + 2; c++)
+            for (int b = iy; b < iy + 2; b++)
+                sum += B(ix, b, c) + B(ix + 1, b, c);
+        y->volume[node[i]] += sum;
+    }
+#else
+    double gx[2][3], gy[3][2];
+    for (int b = 0; b < 3; b++)
+        for (int l = 0; l < 2; l++) {
+            gx[l][b] = ih * (B(l, b) + B(l + 1, b));
+            gy[b][l] = ih * (B(b, l) + B(b, l + 1));
+        }
+    for (int i = 0; i < 4; i++) {
+        int ix = CX(i), iy = CY(i);
+        double *g = y->g + node[i] * (NS_STENCIL * 2);
+        for (int j = 0; j < 4; j++) {
+            int jx = CX(j), jy = CY(j), slot = (jy - iy + 1) * 3 + jx - ix + 1;
+            double *to = g + slot * 2;
+            to[0] += jx ? gx[ix][iy + jy] : -gx[ix][iy + jy];
+            to[1] += jy ? gy[ix + jx][iy] : -gy[ix + jx][iy];
+        }
+        y->volume[node[i]] += B(ix, iy) + B(ix + 1, iy) + B(ix, iy + 1) + B(ix + 1, iy + 1);
+    }
+#endif
+}
+
+/* g of the cell-wise basis: N_i = 1 in the cell; 1 = P_0 + 2 P_1 + P_2. */
+static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
+{
+    const double ih = 1 / y->lattice.h;
+    double *g = y->g + node[0] * (NS_CORNERS * RP_DIM), total = 0;
+    static const double one[3] = { 1, 2, 1 };
+#if RP_DIM == 3
+    double gx[3][3] = { { 0 } }, gy[3][3] = { { 0 } }, gz[3][3] = { { 0 } };
+    for (int c = 0; c < 3; c++)
+        for (int b = 0; b < 3; b++)
+            for (int a = 0; a < 3; a++) {
+                double v = B(a, b, c);
+                gx[b][c] += ih * one[a] * v;
+                gy[a][c] += ih * one[b] * v;
+                gz[a][b] += ih * one[c] * v;
+                total += one[a] * one[b] * one[c] * v;
+            }
+    for (int j = 0; j < 8; j++) {
+        int x = CX(j), v = CY(j), z = CZ(j);
+        double a = gx[v][z] + gx[v + 1][z] + gx[v][z + 1] + gx[v + 1][z + 1];
+        double b = gy[x][z] + gy[x + 1][z] + gy[x][z + 1] + gy[x + 1][z + 1];
+        double c = gz[x][v] + gz[x + 1][v] + gz[x][v + 1] + gz[x + 1][v + 1];
+        g[3 * j] += x ? a : -a;
+        g[3 * j + 1] += v ? b : -b;
+        g[3 * j + 2] += z ? c : -c;
+    }
+#else
+    double gx[3] = { 0 }, gy[3] = { 0 };
+    for (int b = 0; b < 3; b++)
+        for (int a = 0; a < 3; a++) {
+            double v = B(a, b);
+            gx[b] += ih * one[a] * v;
+            gy[a] += ih * one[b] * v;
+            total += one[a] * one[b] * v;
+        }
+    for (int j = 0; j < 4; j++) {
+        int x = CX(j), v = CY(j);
+        double a = gx[v] + gx[v + 1], b = gy[x] + gy[x + 1];
+        g[2 * j] += x ? a : -a;
+        g[2 * j + 1] += v ? b : -b;
+    }
+#endif
+    y->volume[node[0]] += total;
+}
+
+static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
+{
+    ns_system *y = w->y;
+    int64_t node[NS_CORNERS];
+    int tile = ns_tile_of_local(cell);
+    for (int i = 0; i < NS_CORNERS; i++) {
+        int at = tile + CX(i) + NS_TILE_SIDE * (CY(i) + NS_TILE_SIDE * CZ(i));
+        node[i] = ns_tile_node(y, block, at);
+        y->mass[node[i]] += s->corner[i][3];
+        ns_four *to = (ns_four *)(y->u + NS_PAD * node[i]);
+        ns_four add = s->corner[i];
+        add[3] = 0;
+        *to += add;
+    }
+    if (y->stress_cell)
+        spread_cell(y, s, node);
+    else
+        spread_nodal(y, s, node);
+    if (!w->varied)
+        return;
+    int stresses = y->stress_cell ? 1 : NS_CORNERS;
+    for (int i = 0; i < stresses; i++) {
+        ns_four e = y->stress_cell ? s->whole : s->extra[i];
+        y->bulk[node[i]] += e[0];
+        y->friction[node[i]] += e[1];
+        y->cohesion[node[i]] += e[2];
+    }
+}
+
+/* Local cell of a particle and its place in it. */
+NS_INLINE int locate(const ns_system *y, const rp__particles *p, int64_t i, double *t)
+{
+    int cell = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        double q = rp__lattice_coordinate(&y->lattice, a, p->x[a][i]), base = floor(q);
+        t[a] = ns_inside(q - base);
+        cell |= ((int32_t)base & 3) << 2 * a;
+    }
+    return cell;
+}
+
+static void assemble_block(void *context, int64_t block, int worker)
+{
+    const job *w = context;
+    const ns_system *y = w->y;
+    const rp__particles *p = w->world->particles;
+    (void)worker;
+    cell_sums sums;
+    int cell = -1;
+    for (int64_t i = y->grid.first[block]; i < y->grid.first[block + 1]; i++) {
+        double t[3];
+        int at = locate(y, p, i, t);
+        if (at != cell) {
+            if (cell >= 0)
+                flush(w, block, cell, &sums);
+            memset(&sums, 0, sizeof sums);
+            cell = at;
+        }
+        add_particle(w, i, t, &sums);
+    }
+    if (cell >= 0)
+        flush(w, block, cell, &sums);
+}
+
+static void clear_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    ns_system *y = ((job *)context)->y;
+    size_t first = (size_t)begin * RP_BLOCK_NODES, count = (size_t)(end - begin) * RP_BLOCK_NODES;
+    size_t row = (size_t)y->stencil * RP_DIM;
+    (void)worker;
+    memset(y->mass + first, 0, count * sizeof(double));
+    memset(y->u + first * NS_PAD, 0, count * NS_PAD * sizeof(double));
+    memset(y->volume + first, 0, count * sizeof(double));
+    memset(y->bulk + first, 0, count * sizeof(double));
+    memset(y->friction + first, 0, count * sizeof(double));
+    memset(y->cohesion + first, 0, count * sizeof(double));
+    memset(y->g + first * row, 0, count * row * sizeof(double));
+}
+
+static job make_job(ns_system *y, const rp__world *world)
+{
+    job w = { .y = y, .world = world, .varied = y->varied };
+    for (int c = 0; c < 9; c++)
+        w.gradient[c] = rp__particles_f64(world->particles, y->first_field + RP__NS_GRADIENT, c);
+    w.friction = rp__particles_f64(world->particles, y->first_field + RP__NS_FRICTION, 0);
+    w.cohesion = rp__particles_f64(world->particles, y->first_field + RP__NS_COHESION, 0);
+    for (int m = 0; m < world->def->material_count && m < 64; m++)
+        w.inverse_phi[m] = 1 / world->materials[m].volume_fraction;
+    return w;
+}
+
+/* Without variety the averages are those of the only material. */
+static void fill_uniform(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    ns_system *y = w->y;
+    double phi = w->inverse_phi[0], mu = rp_material_friction(&w->world->materials[0], RP_DIM);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        y->bulk[i] = y->volume[i] * phi;
+        y->friction[i] = y->volume[i] * mu;
+    }
+}
+
+void NS(assemble)(ns_system *y, const rp__world *world)
+{
+    job w = make_job(y, world);
+    rp__exec_for(y->grid.blocks, 16, clear_blocks, &w);
+    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, assemble_block, &w);
+    if (!w.varied)
+        rp__exec_for((int64_t)y->grid.blocks * RP_BLOCK_NODES, 4096, fill_uniform, &w);
+}
+
+/* Particle by particle, from the definitions. */
+void NS(assemble_ref)(ns_system *y, const rp__world *world)
+{
+    job w = make_job(y, world);
+    const rp__particles *p = world->particles;
+    const double h = y->lattice.h;
+    clear_blocks(&w, 0, y->grid.blocks, 0);
+    for (int64_t block = 0; block < y->grid.blocks; block++)
+        for (int64_t k = y->grid.first[block]; k < y->grid.first[block + 1]; k++) {
+            double t[3] = { 0 }, n[NS_CORNERS], dn[NS_CORNERS][3];
+            int tile = ns_tile_of_local(locate(y, p, k, t));
+            int64_t node[NS_CORNERS];
+            for (int i = 0; i < NS_CORNERS; i++) {
+                int x[3] = { CX(i), CY(i), CZ(i) };
+                node[i] = ns_tile_node(y, block, tile + x[0] + NS_TILE_SIDE * (x[1] + NS_TILE_SIDE * x[2]));
+                n[i] = 1;
+                for (int a = 0; a < RP_DIM; a++)
+                    n[i] *= x[a] ? t[a] : 1 - t[a];
+                for (int a = 0; a < RP_DIM; a++) {
+                    dn[i][a] = (x[a] ? 1 : -1) / h;
+                    for (int b = 0; b < RP_DIM; b++)
+                        dn[i][a] *= b == a ? 1 : x[b] ? t[b] : 1 - t[b];
+                }
+                y->mass[node[i]] += p->mass[k] * n[i];
+                for (int a = 0; a < RP_DIM; a++) {
+                    double v = p->v[a][k];
+                    for (int b = 0; b < RP_DIM; b++)
+                        v += w.gradient[3 * a + b][k] * h * (x[b] - t[b]);
+                    y->u[NS_PAD * node[i] + a] += p->mass[k] * n[i] * v;
+                }
+            }
+            double v = p->volume[k];
+            for (int i = 0; i < (y->stress_cell ? 1 : NS_CORNERS); i++) {
+                double weight = y->stress_cell ? 1 : n[i];
+                y->volume[node[i]] += v * weight;
+                y->bulk[node[i]] += v * weight * inverse_phi(&w, p->material[k]);
+                y->friction[node[i]] += v * weight * w.friction[k];
+                y->cohesion[node[i]] += v * weight * w.cohesion[k];
+                for (int j = 0; j < NS_CORNERS; j++) {
+                    int slot = j;
+                    if (!y->stress_cell) {
+                        slot = (CY(j) - CY(i) + 1) * 3 + CX(j) - CX(i) + 1;
+#if RP_DIM == 3
+                        slot += 9 * (CZ(j) - CZ(i) + 1);
+#endif
+                    }
+                    for (int a = 0; a < RP_DIM; a++)
+                        y->g[(node[i] * y->stencil + slot) * RP_DIM + a] += v * weight * dn[j][a];
+                }
+            }
+        }
+}

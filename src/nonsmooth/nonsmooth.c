@@ -1,0 +1,134 @@
+/* The method of Daviet and Bertails-Descoubes [daviet2016]: semi-implicit, with the exact law of friction. */
+#include "nonsmooth/nonsmooth.h"
+
+#include "base/error.h"
+#include "nonsmooth/params.h"
+
+#include <stddef.h>
+
+#define AT(member) offsetof(rp__nonsmooth_params, member)
+
+static const rp_param params[] = {
+    { "stress", RP_ENUM, AT(stress), 0, 0, 1, "", "where stresses live: at the nodes (trilinear) or in the cells (constant)", "node|cell" },
+    { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of the friction problem, in units of the typical stress", NULL },
+    { "tolerance_max", RP_REAL, AT(tolerance_max), 2e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
+    { "max_iterations", RP_INT, AT(max_iterations), 500, 1, 1e9, "", "sweeps a step at most; reaching it is reported", NULL },
+    { "min_iterations", RP_INT, AT(min_iterations), 4, 1, 1e6, "", "sweeps a step at least", NULL },
+    { "local_solver", RP_ENUM, AT(local_solver), 0, 0, 1, "", "of one stress: the root in the frame of its operator, or the general one of the friction library", "root|general" },
+    { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses of the last step", NULL },
+    { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
+    { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "", "move grains out of places packed too tightly", NULL },
+    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.005, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
+    { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
+    { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
+    { "split_ratio", RP_REAL, AT(split_ratio), 4, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
+    { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },
+    { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "how many friction problems to write, from the first step on", NULL },
+    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "." },
+    { 0 }
+};
+
+static const rp_field_info fields[] = {
+    { "gradient", RP_F64, 9, "1/s", 0 },
+    { "ellipsoid", RP_F64, 6, "m2", 1 },
+    { "size", RP_F64, 1, "m", 0 },
+    { "friction", RP_F64, 1, "", 1 },
+    { "cohesion", RP_F64, 1, "Pa", 1 },
+    { 0 }
+};
+
+/* nonsmooth.c is compiled once; the work is in files compiled for each dimension. */
+#define DECLARE(d)                                                                                                   \
+    rp_result rp__nonsmooth_create_##d(rp__world *, int, void **);                                                   \
+    void rp__nonsmooth_destroy_##d(void *);                                                                          \
+    rp_result rp__nonsmooth_born_##d(void *, rp__world *, int64_t, int64_t, double);                                 \
+    rp_result rp__nonsmooth_step_##d(void *, rp__world *, double, rp_step_stats *);                                  \
+    rp_result rp__nonsmooth_save_##d(const void *, rp_state *);                                                      \
+    rp_result rp__nonsmooth_restore_##d(void *, const rp_state *);                                                   \
+    rp_result rp__nonsmooth_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);
+DECLARE(2d)
+DECLARE(3d)
+
+typedef struct handle {
+    int dim;
+    void *system;
+} handle;
+
+static rp_result create(rp__world *world, int first_field, void **state)
+{
+    handle *h = RP_NEW(handle);
+    if (!h)
+        return RP_OUT_OF_MEMORY;
+    h->dim = world->def->dim;
+    rp_result result = h->dim == 2 ? rp__nonsmooth_create_2d(world, first_field, &h->system)
+                                   : rp__nonsmooth_create_3d(world, first_field, &h->system);
+    if (result != RP_OK) {
+        rp__base_free(h);
+        return result;
+    }
+    *state = h;
+    return RP_OK;
+}
+
+static void destroy(void *state)
+{
+    handle *h = state;
+    if (!h)
+        return;
+    if (h->dim == 2)
+        rp__nonsmooth_destroy_2d(h->system);
+    else
+        rp__nonsmooth_destroy_3d(h->system);
+    rp__base_free(h);
+}
+
+static rp_result born(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
+{
+    handle *h = state;
+    return h->dim == 2 ? rp__nonsmooth_born_2d(h->system, world, first, count, spacing)
+                       : rp__nonsmooth_born_3d(h->system, world, first, count, spacing);
+}
+
+static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
+{
+    handle *h = state;
+    return h->dim == 2 ? rp__nonsmooth_step_2d(h->system, world, dt, stats) : rp__nonsmooth_step_3d(h->system, world, dt, stats);
+}
+
+static rp_result save(const void *state, const rp__world *world, rp_state *out)
+{
+    const handle *h = state;
+    (void)world;
+    return h->dim == 2 ? rp__nonsmooth_save_2d(h->system, out) : rp__nonsmooth_save_3d(h->system, out);
+}
+
+static rp_result restore(void *state, rp__world *world, const rp_state *in)
+{
+    handle *h = state;
+    (void)world;
+    return h->dim == 2 ? rp__nonsmooth_restore_2d(h->system, in) : rp__nonsmooth_restore_3d(h->system, in);
+}
+
+static rp_result grid_fields(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
+{
+    handle *h = state;
+    (void)world;
+    return h->dim == 2 ? rp__nonsmooth_node_fields_2d(h->system, views, count, nodes)
+                       : rp__nonsmooth_node_fields_3d(h->system, views, count, nodes);
+}
+
+const rp__method rp__nonsmooth_method = {
+    .info = { .name = "nonsmooth",
+              .summary = "semi-implicit material points with exact Coulomb friction (Daviet and Bertails-Descoubes 2016)",
+              .params = params,
+              .fields = fields },
+    .params_size = sizeof(rp__nonsmooth_params),
+    .dims = 1 << 2 | 1 << 3,
+    .create = create,
+    .destroy = destroy,
+    .born = born,
+    .step = step,
+    .save = save,
+    .restore = restore,
+    .grid_fields = grid_fields,
+};

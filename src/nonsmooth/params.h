@@ -1,0 +1,38 @@
+/* Parameters of the method `nonsmooth`; the table is in nonsmooth.c. */
+#ifndef RP_NONSMOOTH_PARAMS_H
+#define RP_NONSMOOTH_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
+typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL } rp__nonsmooth_local;
+
+typedef struct rp__nonsmooth_params {
+    int stress;             /* rp__nonsmooth_stress */
+    double tolerance;       /* of the mean residual, in units of the typical stress rho (g L + u^2) */
+    double tolerance_max;   /* of the largest one */
+    int64_t max_iterations, min_iterations;
+    int local_solver;       /* rp__nonsmooth_local */
+    bool warm_start;
+    bool momentum;          /* extrapolation between sweeps, with restarts */
+    bool volume_correction;
+    double volume_tolerance; /* over-packing left alone */
+    bool split, merge;
+    double split_ratio;
+    int64_t most_per_cell;
+    int64_t dump_problems;
+    char *dump_folder;
+} rp__nonsmooth_params;
+
+/* Fields added to the particles, in this order from the first. */
+enum {
+    RP__NS_GRADIENT,  /* c_p, 9 */
+    RP__NS_ELLIPSOID, /* F_p, 6: xx yy zz xy xz yz */
+    RP__NS_SIZE,      /* semi-axis of the sphere it was born with */
+    RP__NS_FRICTION,  /* mu^ at the particle */
+    RP__NS_COHESION,  /* c at the particle */
+    RP__NS_FIELDS
+};
+
+#endif

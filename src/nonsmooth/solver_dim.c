@@ -1,0 +1,574 @@
+/* Gauss-Seidel on the compact operator: block by block, colour by colour, velocities kept up to date.
+ *
+ * A visit gathers gamma_i from the velocities, solves the law of one stress exactly with all others fixed, and scatters the
+ * change. Blocks of one colour touch different nodes, so that any number of threads gives the same bytes. A block works on a
+ * tile: its nodes and one layer around, copied in and out. Sweeps alternate in direction: a pair, forth and back, is a symmetric
+ * step. Between pairs stresses, impulses and velocities are extrapolated (Nesterov's momentum); velocities are affine in the stresses, so the pair stays consistent, and a
+ * visit needs no stress inside its cone. When the extrapolation points uphill it is dropped: the plain sweep remains. */
+#include "nonsmooth/contact.h"
+#include "nonsmooth/local.h"
+
+#include "base/error.h"
+#include "exec/exec.h"
+
+#include <string.h>
+
+enum { SUM_SQUARE, LARGEST, UPHILL, UNUSED, SUMS };
+
+typedef struct sweep {
+    ns_system *y;
+    double dt, beta;       /* of the extrapolation, for this sweep */
+    double impulse_unit;   /* impulses to pascals */
+    bool backward;
+    int64_t iterations;
+    double mean, largest;  /* of the last sweep or check */
+    int64_t stresses;
+    bool converged, frozen;
+    double t;              /* Nesterov's sequence */
+    double uphill;         /* of the pair of sweeps */
+    int64_t take_off, stick, slide;
+} sweep;
+
+static void load_tile(const ns_system *y, int64_t block, double *restrict tile)
+{
+    const int32_t *neighbour = y->grid.neighbour[block];
+    for (int t = 0; t < NS_TILE; t++) {
+        int64_t b = neighbour[y->tile_neighbour[t]];
+        ns_four v = { 0 };
+        if (b >= 0)
+            v = *(const ns_four *)(y->u + NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[t]));
+        *(ns_four *)(tile + NS_PAD * t) = v;
+    }
+}
+
+static void store_tile(ns_system *y, int64_t block, const double *restrict tile)
+{
+    const int32_t *neighbour = y->grid.neighbour[block];
+    for (int t = 0; t < NS_TILE; t++) {
+        int64_t b = neighbour[y->tile_neighbour[t]];
+        if (b >= 0)
+            *(ns_four *)(y->u + NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[t])) = *(const ns_four *)(tile + NS_PAD * t);
+    }
+}
+
+/* After a visit, nodes held by a wall go back to rest. */
+static void load_mask(const ns_system *y, int64_t block, int32_t *restrict held, int *count)
+{
+    *count = 0;
+    for (int t = 0; t < NS_TILE; t++) {
+        int64_t j = ns_tile_node(y, block, t);
+        if (j >= 0 && y->stick[j])
+            held[(*count)++] = t;
+    }
+}
+
+/* Strain rate of stress i in its frame; `at` are places in u. */
+NS_INLINE void gather(const ns_system *y, int64_t i, int count, const double *restrict u, const int32_t *restrict at,
+                      double *restrict gamma)
+{
+    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+    const ns_frame *f = &y->frame[i];
+    ns_gather(y->g + i * count * RP_DIM, count, u, at, h);
+    ns_rotate_in(f->r, h, m);
+    ns_frame_coefficients(f, m, gamma);
+    gamma[0] += y->stress[i].k;
+}
+
+NS_INLINE void scatter(const ns_system *y, int64_t i, int count, const double *restrict change, double *restrict u,
+                       const int32_t *restrict at)
+{
+    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+    const ns_frame *f = &y->frame[i];
+    ns_frame_tensor(f, change, m);
+    ns_rotate_out(f->r, m, h);
+    ns_scatter(y->g + i * count * RP_DIM, count, h, u, at);
+}
+
+/* One visit; `sums` collect the residual and the direction of the extrapolation. */
+NS_INLINE void visit(const sweep *w, int64_t i, int count, double *restrict u, const int32_t *restrict at, double *restrict sums)
+{
+    ns_system *y = w->y;
+    ns_stress *s = &y->stress[i];
+    ns_frame *f = &y->frame[i];
+    double gamma[NS_S], from[NS_S], to[NS_S], change[NS_S], square = 0, uphill = 0;
+    gather(y, i, count, u, at, gamma);
+    for (int k = 0; k < NS_S; k++)
+        from[k] = s->lambda[k] + w->beta * (s->lambda[k] - s->previous[k]);
+    if (y->params->local_solver == RP__LOCAL_ROOT)
+        ns_law(f, gamma, from, s->mu, to);
+    else
+        ns_law_general(f, gamma, from, s->mu, to);
+    for (int k = 0; k < NS_S; k++) {
+        change[k] = to[k] - from[k];
+        square += change[k] * change[k];
+        if (!w->backward)
+            s->previous[k] = s->lambda[k];
+        uphill += change[k] * (to[k] - s->previous[k]);
+        s->lambda[k] = to[k];
+    }
+    double e = s->weight * s->weight * square;
+    sums[SUM_SQUARE] += e;
+    sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
+    sums[UPHILL] += f->nn * uphill;
+    if (square > 0)
+        scatter(y, i, count, change, u, at);
+}
+
+NS_INLINE void sweep_tile(const sweep *w, int64_t block, int count, double *restrict tile, const int32_t *restrict map,
+                          const int32_t *restrict held, int held_count, double *restrict sums)
+{
+    const ns_system *y = w->y;
+    uint64_t bits = y->active[block];
+    while (bits) {
+        int l = w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits);
+        bits &= ~((uint64_t)1 << l);
+        int32_t at[NS_STENCIL];
+        int base = ns_tile_of_local(l);
+        for (int n = 0; n < count; n++)
+            at[n] = map ? map[base + y->offset[n]] : base + y->offset[n];
+        visit(w, block * RP_BLOCK_NODES + l, count, tile, at, sums);
+        for (int n = 0; n < held_count; n++)
+            *(ns_four *)(tile + NS_PAD * held[n]) = (ns_four){ 0 };
+    }
+}
+
+static void contacts_of_block(const sweep *w, int64_t block, double *tile, bool direct, double *sums)
+{
+    ns_system *y = w->y;
+    for (int64_t k = y->contact_first[block]; k < y->contact_first[block + 1]; k++) {
+        ns_contact *c = &y->contacts[k];
+        if (c->free_body >= 0)
+            continue;
+        int local = (int)(c->node - block * RP_BLOCK_NODES);
+        double *v = direct ? ns_velocity(y, c->node) : tile + NS_PAD * ns_tile_of_local(local);
+        double e = ns_contact_visit(c, w->beta, !w->backward, y->scale[c->node], y->mass[c->node], v) * w->impulse_unit * w->impulse_unit;
+        sums[SUM_SQUARE] += e;
+        sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
+    }
+}
+
+static void sweep_block(const sweep *w, int64_t block)
+{
+    ns_system *y = w->y;
+    double sums[SUMS] = { 0 };
+    if (y->active[block] == 0 && y->contact_first[block] == y->contact_first[block + 1])
+        goto done;
+    if (y->aliased[block]) { /* a node stands twice in the tile: work in place */
+        int32_t map[NS_TILE], held[NS_TILE];
+        int held_count = 0;
+        for (int t = 0; t < NS_TILE; t++) {
+            int64_t j = ns_tile_node(y, block, t);
+            map[t] = j < 0 ? 0 : (int32_t)j; /* absent nodes have h = 0 */
+        }
+        if (y->masked[block]) {
+            load_mask(y, block, held, &held_count);
+            for (int n = 0; n < held_count; n++)
+                held[n] = map[held[n]];
+        }
+        if (!w->backward)
+            contacts_of_block(w, block, NULL, true, sums);
+        sweep_tile(w, block, y->stencil, y->u, map, held, held_count, sums);
+        if (w->backward)
+            contacts_of_block(w, block, NULL, true, sums);
+    } else {
+        _Alignas(64) double tile[NS_TILE * NS_PAD];
+        int32_t held[NS_TILE];
+        int held_count = 0;
+        load_tile(y, block, tile);
+        if (y->masked[block])
+            load_mask(y, block, held, &held_count);
+        if (!w->backward)
+            contacts_of_block(w, block, tile, false, sums);
+        if (y->stress_cell)
+            sweep_tile(w, block, NS_CORNERS, tile, NULL, held, held_count, sums);
+        else
+            sweep_tile(w, block, NS_STENCIL, tile, NULL, held, held_count, sums);
+        if (w->backward)
+            contacts_of_block(w, block, tile, false, sums);
+        store_tile(y, block, tile);
+    }
+done:
+    memcpy(y->partial + SUMS * block, sums, sizeof sums);
+}
+
+/* ---- free bodies: their contacts run one after the other, for they share the body's velocity ---- */
+
+#if RP_DIM == 3
+typedef rp__friction_factor_c3 contact_factor;
+#define FACTORISE rp__friction_factorise_c3
+#define SOLVE rp__friction_solve_c3
+#else
+typedef rp__friction_factor_c2 contact_factor;
+#define FACTORISE rp__friction_factorise_c2
+#define SOLVE rp__friction_solve_c2
+#endif
+
+static void contact_axes(const double *normal, double axes[RP_DIM][3])
+{
+    memcpy(axes[0], normal, 3 * sizeof(double));
+#if RP_DIM == 3
+    rp__vec3 n = rp__vec3_load(normal);
+    rp__vec3 other = fabs(n.x) < 0.6 ? rp__vec3_make(1, 0, 0) : rp__vec3_make(0, 1, 0);
+    rp__vec3 t = rp__vec3_unit(rp__vec3_cross(n, other), other);
+    rp__vec3_store(axes[1], t);
+    rp__vec3_store(axes[2], rp__vec3_cross(n, t));
+#else
+    axes[1][0] = -normal[1], axes[1][1] = normal[0], axes[1][2] = 0;
+#endif
+}
+
+/* The 6-vector of an impulse direction at the node: (d, r × d). */
+static void lever(const double *d, rp__vec3 arm, double out[6])
+{
+    rp__vec3 moment = rp__vec3_cross(arm, rp__vec3_load(d));
+    memcpy(out, d, 3 * sizeof(double));
+    rp__vec3_store(out + 3, moment);
+}
+
+static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies)
+{
+    ns_system *y = w->y;
+    int64_t at[3];
+    double axes[RP_DIM][3], levers[RP_DIM][6], pushed[RP_DIM][6], x[3] = { 0 };
+    double *body = y->body_velocity + 6 * c->free_body;
+    const double *inverse = y->body_inverse + 36 * c->free_body;
+    rp__grid_coordinates(&y->grid, c->node, at);
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
+    rp__vec3 arm = rp__vec3_sub(rp__vec3_load(x), bodies[c->free_body].pose.position);
+    contact_axes(c->normal, axes);
+    double mass = y->mass[c->node], scale = y->scale[c->node], *node = ns_velocity(y, c->node);
+    double ww[RP_DIM * RP_DIM], b[RP_DIM], from[RP_DIM], to[RP_DIM], square = 0;
+    for (int i = 0; i < RP_DIM; i++) {
+        lever(axes[i], arm, levers[i]);
+        for (int r = 0; r < 6; r++) {
+            pushed[i][r] = 0;
+            for (int s = 0; s < 6; s++)
+                pushed[i][r] += inverse[6 * r + s] * levers[i][s];
+        }
+    }
+    for (int i = 0; i < RP_DIM; i++) {
+        b[i] = i == 0 ? c->gap : 0;
+        from[i] = 0;
+        for (int a = 0; a < 3; a++)
+            from[i] += (c->impulse[a] + w->beta * (c->impulse[a] - c->previous[a])) * axes[i][a];
+        for (int a = 0; a < RP_DIM; a++)
+            b[i] += scale * node[a] * axes[i][a];
+        for (int r = 0; r < 6; r++)
+            b[i] -= body[r] * levers[i][r];
+        for (int j = 0; j < RP_DIM; j++) {
+            ww[i * RP_DIM + j] = i == j ? 1 / mass : 0;
+            for (int r = 0; r < 6; r++)
+                ww[i * RP_DIM + j] += levers[i][r] * pushed[j][r];
+        }
+    }
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++)
+            b[i] -= ww[i * RP_DIM + j] * from[j];
+    contact_factor factor;
+    if (!FACTORISE(&factor, ww))
+        return 0;
+    SOLVE(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
+    if (!w->backward)
+        memcpy(c->previous, c->impulse, sizeof c->impulse);
+    memset(c->impulse, 0, sizeof c->impulse);
+    for (int i = 0; i < RP_DIM; i++) {
+        double d = to[i] - from[i];
+        square += d * d;
+        for (int a = 0; a < 3; a++)
+            c->impulse[a] += to[i] * axes[i][a];
+        for (int a = 0; a < RP_DIM; a++)
+            node[a] += d * axes[i][a] / (mass * scale);
+        for (int r = 0; r < 6; r++)
+            body[r] -= d * pushed[i][r];
+    }
+    return square * w->impulse_unit * w->impulse_unit;
+}
+
+static void free_contacts(const sweep *w, const rp__body *bodies, double sums[SUMS])
+{
+    ns_system *y = w->y;
+    for (int64_t k = 0; k < y->contact_count; k++) {
+        int64_t i = w->backward ? y->contact_count - 1 - k : k;
+        if (y->contacts[i].free_body < 0)
+            continue;
+        double e = free_contact(w, &y->contacts[i], bodies);
+        sums[SUM_SQUARE] += e;
+        sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
+    }
+}
+
+/* ---- the loop ---- */
+
+typedef struct team_job {
+    sweep w;
+    const rp__body *bodies;
+    int body_count;
+    bool free_bodies;
+    bool stop;
+} team_job;
+
+static void share(int64_t first, int64_t last, int worker, int size, int64_t *begin, int64_t *end)
+{
+    int64_t n = last - first;
+    *begin = first + n * worker / size;
+    *end = first + n * (worker + 1) / size;
+}
+
+static void one_sweep(team_job *q, rp__exec_team *team, int worker)
+{
+    const sweep *w = &q->w;
+    ns_system *y = w->y;
+    int size = rp__exec_team_size(team), colours = y->grid.colours;
+    for (int k = 0; k < colours; k++) {
+        int c = w->backward ? colours - 1 - k : k;
+        int64_t begin, end;
+        share(y->grid.colour_first[c], y->grid.colour_first[c + 1], worker, size, &begin, &end);
+        for (int64_t i = begin; i < end; i++)
+            sweep_block(w, y->grid.colour_items[i]);
+        rp__exec_team_barrier(team);
+    }
+}
+
+/* w += beta (w - before); before = w. */
+static void extrapolate(team_job *q, rp__exec_team *team, int worker)
+{
+    ns_system *y = q->w.y;
+    int64_t begin, end;
+    share(0, (int64_t)y->grid.blocks * RP_BLOCK_NODES, worker, rp__exec_team_size(team), &begin, &end);
+    double beta = q->w.beta;
+    for (int64_t j = begin; j < end; j++) {
+        ns_four *u = (ns_four *)(y->u + NS_PAD * j), *b = (ns_four *)(y->before + NS_PAD * j), now = *u;
+        *u = now + beta * (now - *b);
+        *b = now;
+    }
+    if (worker == 0)
+        for (int k = 0; k < 6 * q->body_count; k++) {
+            double now = y->body_velocity[k];
+            y->body_velocity[k] = now + beta * (now - y->body_before[k]);
+            y->body_before[k] = now;
+        }
+    rp__exec_team_barrier(team);
+}
+
+/* The honest residual: all velocities and stresses as they are, nothing moves. */
+static void check_block(sweep *w, int64_t block)
+{
+    ns_system *y = w->y;
+    double sums[SUMS] = { 0 };
+    _Alignas(64) double tile[NS_TILE * NS_PAD];
+    load_tile(y, block, tile);
+    for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+        int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
+        int64_t i = block * RP_BLOCK_NODES + l;
+        int32_t at[NS_STENCIL];
+        double gamma[NS_S];
+        for (int n = 0; n < y->stencil; n++)
+            at[n] = base + y->offset[n];
+        gather(y, i, y->stencil, tile, at, gamma);
+        double e = y->stress[i].weight * ns_natural(&y->frame[i], gamma, y->stress[i].lambda, y->stress[i].mu);
+        sums[SUM_SQUARE] += e * e;
+        sums[LARGEST] = e * e > sums[LARGEST] ? e * e : sums[LARGEST];
+    }
+    for (int64_t k = y->contact_first[block]; k < y->contact_first[block + 1]; k++) {
+        const ns_contact *c = &y->contacts[k];
+        if (c->free_body >= 0)
+            continue;
+        double u[3] = { 0 }, v[3] = { 0 }, to[3], e = 0;
+        for (int a = 0; a < RP_DIM; a++)
+            u[a] = y->scale[c->node] * ns_velocity(y, c->node)[a];
+        ns_contact_velocity(c, u, v);
+        ns_contact_law(c->normal, c->mu, y->mass[c->node], v, c->impulse, to);
+        for (int a = 0; a < RP_DIM; a++)
+            e += (to[a] - c->impulse[a]) * (to[a] - c->impulse[a]);
+        e *= w->impulse_unit * w->impulse_unit;
+        sums[SUM_SQUARE] += e;
+        sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
+    }
+    memcpy(y->partial + SUMS * block, sums, sizeof sums);
+}
+
+static void check(team_job *q, rp__exec_team *team, int worker)
+{
+    int64_t begin, end;
+    share(0, q->w.y->grid.blocks, worker, rp__exec_team_size(team), &begin, &end);
+    for (int64_t b = begin; b < end; b++)
+        check_block(&q->w, b);
+    rp__exec_team_barrier(team);
+}
+
+/* Sums over the blocks in their order. */
+static void collect(sweep *w, double sums[SUMS])
+{
+    const ns_system *y = w->y;
+    for (int64_t b = 0; b < y->grid.blocks; b++) {
+        const double *p = y->partial + SUMS * b;
+        sums[SUM_SQUARE] += p[SUM_SQUARE];
+        sums[LARGEST] = p[LARGEST] > sums[LARGEST] ? p[LARGEST] : sums[LARGEST];
+        sums[UPHILL] += p[UPHILL];
+    }
+    double count = w->stresses > 0 ? (double)w->stresses : 1;
+    w->mean = sqrt(sums[SUM_SQUARE] / count) / y->stress_scale;
+    w->largest = sqrt(sums[LARGEST]) / y->stress_scale;
+}
+
+static bool small_enough(const sweep *w)
+{
+    const rp__nonsmooth_params *p = w->y->params;
+    return w->mean <= p->tolerance && w->largest <= p->tolerance_max;
+}
+
+/* Worker 0 between sweeps: residual, momentum, whether to stop. */
+static void decide(team_job *q)
+{
+    sweep *w = &q->w;
+    const rp__nonsmooth_params *p = w->y->params;
+    double sums[SUMS] = { 0 };
+    if (q->free_bodies)
+        free_contacts(w, q->bodies, sums);
+    collect(w, sums);
+    w->iterations++;
+    w->uphill += sums[UPHILL];
+    w->beta = 0;
+    if (w->backward && p->momentum) {
+        if (w->uphill < 0)
+            w->t = 1;
+        double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
+        w->beta = (w->t - 1) / next;
+        w->t = next;
+        w->uphill = 0;
+    }
+    w->backward = !w->backward;
+    q->stop = w->iterations >= p->max_iterations;
+    w->frozen = q->stop || (w->iterations >= p->min_iterations && small_enough(w));
+}
+
+static void iterate(void *context, rp__exec_team *team, int worker)
+{
+    team_job *q = context;
+    for (;;) {
+        if (!q->w.backward)
+            extrapolate(q, team, worker);
+        one_sweep(q, team, worker);
+        if (worker == 0)
+            decide(q);
+        rp__exec_team_barrier(team);
+        if (!q->w.frozen)
+            continue;
+        check(q, team, worker);
+        if (worker == 0) {
+            double sums[SUMS] = { 0 };
+            collect(&q->w, sums);
+            q->w.converged = small_enough(&q->w);
+            q->stop |= q->w.converged;
+        }
+        rp__exec_team_barrier(team);
+        if (q->stop)
+            return;
+    }
+}
+
+/* w = u / s, then the stresses and impulses at the start act on it. */
+static void start_block(void *context, int64_t block, int worker)
+{
+    ns_system *y = ((sweep *)context)->y;
+    (void)worker;
+    for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+        int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
+        int64_t i = block * RP_BLOCK_NODES + l;
+        double change[NS_S], h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+        memcpy(change, y->stress[i].lambda, sizeof change);
+        change[0] -= y->stress[i].cohesion;
+        ns_frame_tensor(&y->frame[i], change, m);
+        ns_rotate_out(y->frame[i].r, m, h);
+        for (int n = 0; n < y->stencil; n++) {
+            int64_t j = ns_tile_node(y, block, base + y->offset[n]);
+            if (j < 0 || y->stick[j])
+                continue;
+            for (int a = 0; a < RP_DIM; a++)
+                for (int b = 0; b < RP_DIM; b++)
+                    ns_velocity(y, j)[a] += h[a * RP_DIM + b] * y->g[(i * y->stencil + n) * RP_DIM + b];
+        }
+    }
+}
+
+static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    sweep *w = context;
+    ns_system *y = w->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        double s = y->scale[j], factor = s > 0 && !y->stick[j] ? (w->frozen ? s : 1 / s) : 0;
+        for (int a = 0; a < NS_PAD; a++)
+            ns_velocity(y, j)[a] *= factor;
+    }
+}
+
+static void start_contacts(ns_system *y, const rp__body *bodies)
+{
+    for (int64_t k = 0; k < y->contact_count; k++) {
+        const ns_contact *c = &y->contacts[k];
+        double push[3];
+        for (int a = 0; a < 3; a++)
+            push[a] = c->impulse[a] - c->adhesion * c->normal[a];
+        for (int a = 0; a < RP_DIM; a++)
+            ns_velocity(y, c->node)[a] += push[a] / (y->mass[c->node] * y->scale[c->node]);
+        if (c->free_body < 0)
+            continue;
+        int64_t at[3];
+        double x[3] = { 0 }, levers[6];
+        rp__grid_coordinates(&y->grid, c->node, at);
+        for (int a = 0; a < RP_DIM; a++)
+            x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
+        lever(push, rp__vec3_sub(rp__vec3_load(x), bodies[c->free_body].pose.position), levers);
+        for (int r = 0; r < 6; r++)
+            for (int s = 0; s < 6; s++)
+                y->body_velocity[6 * c->free_body + r] -= y->body_inverse[36 * c->free_body + 6 * r + s] * levers[s];
+    }
+}
+
+static void count_states(const ns_system *y, sweep *w)
+{
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            const ns_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+            double tangent = 0;
+            for (int k = 1; k < NS_S; k++)
+                tangent += s->lambda[k] * s->lambda[k];
+            if (!(s->lambda[0] > 0))
+                w->take_off++;
+            else if (sqrt(tangent) < s->mu * s->lambda[0] * (1 - 1e-9))
+                w->stick++;
+            else
+                w->slide++;
+        }
+}
+
+rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
+{
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1 }, .bodies = world->bodies, .body_count = world->body_count };
+    sweep *w = &q.w;
+    int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
+    w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        w->stresses += __builtin_popcountll(y->active[b]);
+    for (int64_t k = 0; k < y->contact_count; k++)
+        q.free_bodies |= y->contacts[k].free_body >= 0;
+    rp__exec_for(nodes, 4096, scale_nodes, w);
+    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, w);
+    start_contacts(y, world->bodies);
+    memcpy(y->before, y->u, (size_t)nodes * NS_PAD * sizeof(double));
+    if (world->body_count)
+        memcpy(y->body_before, y->body_velocity, 6 * (size_t)world->body_count * sizeof(double));
+    if (w->stresses || y->contact_count)
+        rp__exec_team_run(iterate, &q);
+    else
+        w->converged = true;
+    w->frozen = true; /* back to velocities */
+    rp__exec_for(nodes, 4096, scale_nodes, w);
+    count_states(y, w);
+    *report = (ns_report){ .iterations = w->iterations, .stresses = w->stresses, .take_off = w->take_off, .stick = w->stick,
+                           .slide = w->slide, .residual_mean = w->mean, .residual_max = w->largest,
+                           .converged = w->converged };
+    return RP_OK;
+}

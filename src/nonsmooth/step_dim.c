@@ -1,0 +1,162 @@
+/* The method's functions for one dimension: creation, the step, the state that is kept. */
+#include "nonsmooth/system.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <math.h>
+#include <string.h>
+
+static void make_tables(ns_system *y)
+{
+    for (int t = 0; t < NS_TILE; t++) {
+        int at[3] = { t % NS_TILE_SIDE, t / NS_TILE_SIDE % NS_TILE_SIDE, t / (NS_TILE_SIDE * NS_TILE_SIDE) };
+        int neighbour = 0, local = 0, step = 1;
+        for (int a = 0; a < RP_DIM; a++) {
+            int n = at[a] == 0 ? 0 : at[a] <= RP_BLOCK ? 1 : 2;
+            int l = at[a] == 0 ? RP_BLOCK - 1 : at[a] <= RP_BLOCK ? at[a] - 1 : 0;
+            neighbour += n * step;
+            local += l << 2 * a;
+            step *= 3;
+        }
+        y->tile_neighbour[t] = neighbour;
+        y->tile_local[t] = local;
+    }
+    y->stencil = y->stress_cell ? NS_CORNERS : NS_STENCIL;
+    for (int n = 0; n < y->stencil; n++) {
+        int side = y->stress_cell ? 2 : 3, low = y->stress_cell ? 0 : 1;
+        int x = n % side - low, v = n / side % side - low, z = RP_DIM == 3 ? n / (side * side) - low : 0;
+        y->offset[n] = x + NS_TILE_SIDE * (v + NS_TILE_SIDE * z);
+    }
+}
+
+rp_result NS(create)(rp__world *world, int first_field, void **state)
+{
+    ns_system *y = RP_NEW(ns_system);
+    if (!y)
+        return RP_OUT_OF_MEMORY;
+    y->params = world->params;
+    y->first_field = first_field;
+    y->stress_cell = y->params->stress == RP__STRESS_CELL;
+    y->lattice.h = world->def->cell_size;
+    for (int a = 0; a < 3; a++) {
+        y->lattice.origin[a] = world->def->lower[a];
+        y->lattice.cells[a] = world->cells[a];
+        y->lattice.periodic[a] = a < RP_DIM && world->def->wall[2 * a].kind == RP_PERIODIC;
+    }
+    make_tables(y);
+    rp_result result = RP_D(rp__grid_init)(&y->grid, &y->lattice);
+    if (result != RP_OK) {
+        rp__base_free(y);
+        return result;
+    }
+    *state = y;
+    return RP_OK;
+}
+
+void NS(destroy)(void *state)
+{
+    ns_system *y = state;
+    if (!y)
+        return;
+    NS(release)(y);
+    rp__base_free(y);
+}
+
+rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
+{
+    ns_system *y = state;
+    rp__particles *p = world->particles;
+    double *f[6], *size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
+    double *friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
+    double *cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    double low[3], high[3];
+    NS(bounds)(y, world, low, high);
+    for (int c = 0; c < 6; c++)
+        f[c] = rp__particles_f64(p, y->first_field + RP__NS_ELLIPSOID, c);
+    for (int64_t i = first; i < first + count; i++) {
+        const rp_material_def *m = &world->materials[p->material[i]];
+        for (int c = 0; c < 3; c++)
+            f[c][i] = c < RP_DIM ? 0.25 * spacing * spacing : 0;
+        size[i] = 0.5 * spacing;
+        friction[i] = rp_material_friction(m, RP_DIM);
+        cohesion[i] = m->cohesion;
+        for (int a = 0; a < RP_DIM; a++) {
+            p->x[a][i] = p->x[a][i] < low[a] ? low[a] : p->x[a][i];
+            p->x[a][i] = p->x[a][i] > high[a] ? high[a] : p->x[a][i];
+        }
+    }
+    return RP_OK;
+}
+
+static bool is_varied(const rp__world *world)
+{
+    for (int m = 0; m < world->def->material_count; m++)
+        if (world->materials[m].friction_dynamic >= 0 || world->materials[m].cohesion > 0)
+            return true;
+    return world->def->material_count > 1;
+}
+
+/* What walls that hold their nodes take: all the momentum that would be there without them. */
+static void stick_forces(ns_system *y, rp__world *world, double dt, const double *momentum)
+{
+    (void)y, (void)world, (void)dt, (void)momentum;
+}
+
+static void extra(rp_step_stats *stats, const char *name, double value)
+{
+    if (stats->extra_count < RP_MAX_EXTRAS) {
+        stats->extra_name[stats->extra_count] = name;
+        stats->extra[stats->extra_count++] = value;
+    }
+}
+
+rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stats)
+{
+    ns_system *y = state;
+    ns_report report = { 0 };
+    double t = rp__base_seconds();
+    stats->converged = true;
+    y->params = world->params;
+    y->varied = is_varied(world);
+    if (world->particles->count == 0) {
+        y->warm_count = y->warm_contact_count = 0;
+        y->grid.blocks = 0;
+        return RP_OK;
+    }
+    RP_TRY(RP_D(rp__grid_build)(&y->grid, world->particles, 1));
+    RP_TRY(NS(reserve)(y));
+    RP_LAP(&world->phases, "sort", t);
+    NS(assemble)(y, world);
+    NS(room)(y, world);
+    RP_LAP(&world->phases, "assemble", t);
+    RP_TRY(NS(prepare)(y, world, dt));
+    RP_LAP(&world->phases, "prepare", t);
+    NS(make_frames)(y, dt);
+    RP_TRY(NS(find_contacts)(y, world, dt));
+    RP_LAP(&world->phases, "frames", t);
+    stats->volume_error = NS(volume_error)(y);
+    RP_TRY(NS(solve)(y, world, dt, &report));
+    RP_LAP(&world->phases, "solve", t);
+    stick_forces(y, world, dt, NULL);
+    RP_TRY(NS(report_contacts)(y, world, dt));
+    RP_TRY(NS(keep_warm)(y));
+    RP_LAP(&world->phases, "keep", t);
+    NS(to_particles)(y, world, dt, NULL);
+    RP_LAP(&world->phases, "advect", t);
+    stats->nodes = report.stresses;
+    stats->iterations = report.iterations;
+    stats->residual_mean = report.residual_mean;
+    stats->residual_max = report.residual_max;
+    stats->converged = report.converged;
+    extra(stats, "take_off", (double)report.take_off);
+    extra(stats, "stick", (double)report.stick);
+    extra(stats, "slide", (double)report.slide);
+    extra(stats, "contacts", (double)y->contact_count);
+    extra(stats, "stress_scale", y->stress_scale);
+    y->steps++;
+    y->last_dt = dt;
+    return RP_OK;
+}

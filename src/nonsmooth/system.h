@@ -1,0 +1,241 @@
+/* The discrete system of one step, in the layout of the grid's blocks. Compiled for RP_DIM.
+ *
+ * Velocities live at the nodes, stresses at the nodes (`stress: node`) or in the cells (`stress: cell`; cell n has the index
+ * of its lowest node). Everything is indexed by node as grid.h says: block * RP_BLOCK_NODES + local.
+ *
+ *   momentum   u_j = u*_j + (dt / m_j) sum_i chi(lambda_i - c_i e_N) g_ij         [daviet2016, (21)]
+ *   strain     gamma_i = chi^-1(sum_j sym(u_j (x) g_ij)) + k_i e_N
+ *   law        (lambda_i, gamma_i) in Coulomb's law with mu_i, one cone a stress in dimension NS_S
+ *
+ * While the solver runs, velocities and operator are scaled by s_j = sqrt(dt / m_j): w_j = u_j / s_j, h_ij = s_j g_ij, so that
+ * sym(u (x) g) = sym(w (x) h) and w_j += chi(dlambda_i) h_ij needs no mass. Nodes that stick to a wall have w_j = 0. */
+#ifndef RP_NONSMOOTH_SYSTEM_H
+#define RP_NONSMOOTH_SYSTEM_H
+
+#include "body/body.h"
+#include "grid/grid.h"
+#include "nonsmooth/params.h"
+#include "particles/particles.h"
+#include "sim/method.h"
+
+#define NS(name) RP_D(rp__nonsmooth_##name)
+#define NS_INLINE static inline __attribute__((always_inline))
+
+enum {
+#if RP_DIM == 2
+    NS_S = 3,           /* numbers a symmetric tensor */
+    NS_CORNERS = 4,     /* nodes a cell */
+    NS_STENCIL = 9,     /* velocity nodes around a stress node */
+    NS_TILE = 36,       /* nodes of a block and one layer around it */
+    NS_BERNSTEIN = 9,
+#else
+    NS_S = 6,
+    NS_CORNERS = 8,
+    NS_STENCIL = 27,
+    NS_TILE = 216,
+    NS_BERNSTEIN = 27,
+#endif
+    NS_T = NS_S - 1,
+    NS_TILE_SIDE = 6,
+    NS_PAD = 4          /* doubles a velocity: one vector register */
+};
+
+/* Tr chi(r) = NS_TRACE r_N; mu = NS_CONE mu^; c I has the coefficient NS_COHESION c. */
+#if RP_DIM == 2
+#define NS_TRACE 2.0
+#define NS_CONE 1.0
+#define NS_COHESION_N 1.0
+#else
+#define NS_TRACE 2.44948974278317809820
+#define NS_CONE 0.81649658092772603273
+#define NS_COHESION_N 1.22474487139158904910
+#endif
+
+typedef double ns_four __attribute__((vector_size(32)));
+
+/* W_ii of a stress depends on G = sum_j (dt / m_j) g_ij g_ij^T alone: W lambda = chi^-1(sym(chi(lambda) G)). In the frame of
+ * the eigenvectors of G it is diagonal but for the coupling of the trace with the diagonal deviators: what is left is one
+ * 2 x 2 rotation (3D). Coefficients of stresses are kept in that frame while the solver runs. */
+typedef struct ns_frame {
+    double r[RP_DIM * RP_DIM];  /* columns: eigenvectors of G */
+    double s[NS_T];             /* eigenvalues of the Schur complement of W_NN, diagonal deviators first */
+    double a[RP_DIM - 1];       /* W_TN / W_NN, not zero only for the diagonal deviators */
+    double nn;                  /* W_NN */
+#if RP_DIM == 3
+    double cs, sn;              /* of the rotation of the two diagonal deviators */
+#endif
+    double alpha;               /* the last root */
+} ns_frame;
+
+typedef struct ns_stress {
+    double lambda[NS_S];        /* present value, in the frame */
+    double previous[NS_S];      /* before the last sweep, for the extrapolation */
+    double k, mu, cohesion;     /* gap, friction of the cone, c in the normal coefficient */
+    double weight;              /* part of the full volume: scales the residual */
+} ns_stress;
+
+/* A contact of one velocity node with a wall or a body: Coulomb's law in dimension RP_DIM between the impulse and the
+ * relative velocity. */
+typedef struct ns_contact {
+    int64_t node;
+    int32_t surface;            /* face 0 … 5, or 6 + body */
+    int32_t free_body;          /* body index when its velocity takes part in the solve, else -1 */
+    double normal[3];           /* out of the wall or body, into the grains */
+    double target[3];           /* velocity of the surface (without the free part) */
+    double gap;                 /* d / dt that may still be closed */
+    double mu, adhesion;        /* adhesion as an impulse */
+    double impulse[3];          /* on the grains, without adhesion */
+    double previous[3];
+} ns_contact;
+
+/* Sums at the nodes of what particles bring. */
+enum { NS_MASS, NS_MOMENTUM /* RP_DIM of them */ };
+
+typedef struct ns_system {
+    rp__lattice lattice;
+    rp__grid grid;
+    const rp__nonsmooth_params *params;
+    int first_field;
+    bool stress_cell;
+    int stencil;                /* velocity nodes of a stress: NS_STENCIL or NS_CORNERS */
+    bool varied;                /* several materials, mu(I) or cohesion: friction differs from place to place */
+
+    int64_t node_capacity;      /* of the arrays below */
+    double *mass;               /* node */
+    double *u;                  /* node, NS_PAD: momentum, then velocity u*, then w, then u again */
+    double *before;             /* node, NS_PAD: w before the last sweep */
+    double *scale;              /* node: s_j */
+    double *volume;             /* stress: sum V N_i */
+    double *bulk;               /* stress: sum V N_i / phi_max */
+    double *friction;           /* stress: sum V mu^ N_i, then (varied) */
+    double *cohesion;           /* stress: sum V c N_i */
+    double *room;               /* stress: integral of N_i over the domain less the bodies */
+    double *g;                  /* stress, stencil, RP_DIM; scaled to h while the solver runs */
+    ns_frame *frame;
+    ns_stress *stress;
+    unsigned char *stick;       /* node: glued to a wall */
+    uint64_t *active;           /* block: bits of the stresses in use */
+    unsigned char *masked;      /* block: its tile has a stuck node */
+    unsigned char *aliased;     /* block: a node appears twice in its tile (periodic, one block wide) */
+    double *partial;            /* block, 4: sums of the solver */
+
+    int64_t contact_count, contact_capacity;
+    ns_contact *contacts;       /* sorted by node */
+    int64_t *contact_first;     /* block + 1 */
+    int64_t block_capacity;
+
+    int32_t tile_neighbour[NS_TILE], tile_local[NS_TILE];
+    int32_t offset[NS_STENCIL]; /* of the stencil in the tile */
+
+    /* Stresses of the last step by lattice coordinates: the warm start. Coefficients of chi, pascals. */
+    int64_t warm_count, warm_capacity;
+    int32_t (*warm_node)[3];
+    double *warm_stress;        /* NS_S each */
+    int64_t warm_contact_count, warm_contact_capacity;
+    int32_t (*warm_contact_node)[4]; /* and the surface */
+    double *warm_contact;       /* 3 each */
+
+    double *body_velocity;      /* 6 a body: linear, angular, while the solver runs */
+    double *body_before;
+    double *body_inverse;       /* 36 a body */
+    int body_capacity;
+
+    double stress_scale;        /* rho (g L + u^2) */
+    int64_t *order_scratch;
+    int64_t order_capacity;
+    unsigned char *remove;
+    int64_t remove_capacity;
+    int64_t problems_dumped, steps;
+
+    rp_field_view views[8];
+    double *view_data;
+    int64_t view_capacity, view_nodes;
+    double last_dt;
+} ns_system;
+
+/* Place in a cell kept off its faces by a hair: on a face a node would have gradient but no mass. Every use agrees. */
+static inline double ns_inside(double t)
+{
+    return t < 1e-7 ? 1e-7 : t > 1 - 1e-7 ? 1 - 1e-7 : t;
+}
+
+/* What the solver tells. */
+typedef struct ns_report {
+    int64_t iterations, stresses, take_off, stick, slide;
+    double residual_mean, residual_max;
+    bool converged;
+} ns_report;
+
+static inline double *ns_velocity(const ns_system *y, int64_t node)
+{
+    return y->u + NS_PAD * node;
+}
+
+/* Index of the block around `block` that holds tile coordinate parts; see tile_neighbour. */
+static inline int64_t ns_tile_node(const ns_system *y, int64_t block, int tile)
+{
+    int64_t b = y->grid.neighbour[block][y->tile_neighbour[tile]];
+    return b < 0 ? -1 : b * RP_BLOCK_NODES + y->tile_local[tile];
+}
+
+/* Tile index of the local node of the block itself. */
+static inline int ns_tile_of_local(int local)
+{
+    int i = local & 3, j = local >> 2 & 3, k = local >> 4;
+#if RP_DIM == 2
+    (void)k;
+    return (j + 1) * NS_TILE_SIDE + i + 1;
+#else
+    return ((k + 1) * NS_TILE_SIDE + j + 1) * NS_TILE_SIDE + i + 1;
+#endif
+}
+
+/* system_dim.c */
+rp_result NS(reserve)(ns_system *y);
+void NS(release)(ns_system *y);
+
+/* assemble_dim.c: mass, momentum, volumes, averages and g from the particles. */
+void NS(assemble)(ns_system *y, const rp__world *world);
+void NS(assemble_ref)(ns_system *y, const rp__world *world);
+
+/* room_dim.c: the integral of N_i over the domain less the bodies. */
+void NS(room)(ns_system *y, const rp__world *world);
+
+/* viscosity_dim.c: (M/dt + A) u* = M/dt u + M g. Returns the iterations. */
+rp_result NS(viscosity)(ns_system *y, const rp__world *world, double dt, int64_t *iterations);
+
+/* contact_dim.c */
+rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt);
+rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt);
+
+/* prepare_dim.c: gaps, frictions, scaling, frames, warm start. */
+rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt);
+void NS(make_frames)(ns_system *y, double dt);
+rp_result NS(keep_warm)(ns_system *y);
+
+/* solver_dim.c: u and lambda. */
+rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report);
+
+/* volume_dim.c: displacements that make room where grains are packed too tightly. */
+double NS(volume_error)(const ns_system *y);
+rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any);
+
+/* advect_dim.c */
+void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high);
+void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement);
+
+/* split_dim.c */
+rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged);
+
+/* fields_dim.c */
+rp_result NS(grid_fields)(ns_system *y, const rp_field_view **views, int *count, int64_t *nodes);
+
+/* step_dim.c: what nonsmooth.c calls. */
+rp_result NS(create)(rp__world *world, int first_field, void **state);
+void NS(destroy)(void *state);
+rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stats);
+rp_result NS(save)(const void *state, rp_state *out);
+rp_result NS(restore)(void *state, const rp_state *in);
+rp_result NS(node_fields)(void *state, const rp_field_view **views, int *count, int64_t *nodes);
+
+#endif

@@ -1,0 +1,76 @@
+/* Memory of the system: follows the active blocks. */
+#include "nonsmooth/system.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+static void free_node_arrays(ns_system *y)
+{
+    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale,
+                        (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
+                        (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
+                        (void **)&y->stick,    (void **)&y->active, (void **)&y->masked, (void **)&y->aliased,
+                        (void **)&y->partial,  (void **)&y->contact_first };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        rp__base_free(*arrays[i]);
+        *arrays[i] = NULL;
+    }
+    y->node_capacity = y->block_capacity = 0;
+}
+
+/* Room for the blocks of the grid; what was there is lost. */
+rp_result NS(reserve)(ns_system *y)
+{
+    int64_t blocks = y->grid.blocks;
+    if (blocks <= y->block_capacity)
+        return RP_OK;
+    free_node_arrays(y);
+    blocks += blocks / 8 + 8;
+    int64_t nodes = blocks * RP_BLOCK_NODES;
+    y->mass = RP_NEW_ARRAY(double, nodes);
+    y->u = RP_NEW_ARRAY(double, nodes * NS_PAD);
+    y->before = RP_NEW_ARRAY(double, nodes * NS_PAD);
+    y->scale = RP_NEW_ARRAY(double, nodes);
+    y->volume = RP_NEW_ARRAY(double, nodes);
+    y->bulk = RP_NEW_ARRAY(double, nodes);
+    y->friction = RP_NEW_ARRAY(double, nodes);
+    y->cohesion = RP_NEW_ARRAY(double, nodes);
+    y->room = RP_NEW_ARRAY(double, nodes);
+    y->g = RP_NEW_ARRAY(double, nodes * y->stencil * RP_DIM);
+    y->frame = RP_NEW_ARRAY(ns_frame, nodes);
+    y->stress = RP_NEW_ARRAY(ns_stress, nodes);
+    y->stick = RP_NEW_ARRAY(unsigned char, nodes);
+    y->active = RP_NEW_ARRAY(uint64_t, blocks);
+    y->masked = RP_NEW_ARRAY(unsigned char, blocks);
+    y->aliased = RP_NEW_ARRAY(unsigned char, blocks);
+    y->partial = RP_NEW_ARRAY(double, blocks * 4);
+    y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
+    if (!y->mass || !y->u || !y->before || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room ||
+        !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->masked || !y->aliased || !y->partial ||
+        !y->contact_first) {
+        free_node_arrays(y);
+        return RP_OUT_OF_MEMORY;
+    }
+    y->node_capacity = nodes;
+    y->block_capacity = blocks;
+    return RP_OK;
+}
+
+void NS(release)(ns_system *y)
+{
+    free_node_arrays(y);
+    RP_D(rp__grid_free)(&y->grid);
+    rp__base_free(y->contacts);
+    rp__base_free(y->warm_node);
+    rp__base_free(y->warm_stress);
+    rp__base_free(y->warm_contact_node);
+    rp__base_free(y->warm_contact);
+    rp__base_free(y->body_velocity);
+    rp__base_free(y->body_before);
+    rp__base_free(y->body_inverse);
+    rp__base_free(y->order_scratch);
+    rp__base_free(y->remove);
+    rp__base_free(y->view_data);
+}
