@@ -97,6 +97,9 @@ rp_result rp__scene_read_motion(rp__reader *r, const rp__node *value, rp__motion
         return rp__scene_fail(&r->tree, value, "a motion has either 'keys' or 'expression'");
     rp_result result = given ? rp_motion_expression(spec->expression, out)
                              : rp_motion_keyframes(spec->keys, spec->count, (rp_interpolation)spec->interpolation, out);
+    double position[3], orientation[4];
+    if (result == RP_OK) /* a script that does not work at the start never will */
+        result = rp_motion_pose(*out, 0, position, orientation);
     return rp__scene_wrap(&r->tree, value, result);
 }
 

@@ -29,7 +29,12 @@ static rp_result grains_field(rp__reader *r, const rp__node *value, void *target
     rp__grains_item *item = target;
     RP_TRY(rp__scene_need(r, value, RP_NODE_SCALAR, "velocity_field"));
     item->velocity_field = value->text;
-    return rp__scene_wrap(&r->tree, value, rp_expression_create(value->text, variables, 3, 3, &item->def.velocity_field));
+    RP_TRY(rp__scene_wrap(&r->tree, value, rp_expression_create(value->text, variables, 3, 3, &item->def.velocity_field)));
+    double at[3], unused[3];
+    const rp_sim_def *sim = &r->scene->sim;
+    for (int a = 0; a < 3; ++a)
+        at[a] = (sim->lower[a] + sim->upper[a]) / 2;
+    return rp__scene_wrap(&r->tree, value, rp_expression_evaluate(item->def.velocity_field, at, unused));
 }
 
 static rp_result emitter_shape(rp__reader *r, const rp__node *value, void *target)

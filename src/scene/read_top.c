@@ -139,8 +139,8 @@ static rp_result read_method(rp__reader *r, const rp_method_info *info, const rp
     for (const rp__node *c = value->first; c; c = c->next) {
         const rp_param *entry = rp__param_find(info->params, c->key->text);
         if (!entry) {
-            rp__param_unknown(info->params, c->key->text);
-            return rp__scene_wrap(&r->tree, c->key, RP_NOT_FOUND);
+            const rp__scene_block block = { .name = info->name, .title = info->name, .table = NULL };
+            return rp__scene_fail_unknown(r, &block, info->params, c->key);
         }
         rp__text text = { 0 };
         rp_result result = to_text(r, entry, c, &text);

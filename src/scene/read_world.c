@@ -52,9 +52,11 @@ int rp__scene_guess_dimension(const rp__node *value)
 static rp_result read_corners(rp__reader *r, const rp__node *value, domain *d)
 {
     domain_defaults(d);
-    if (value->kind == RP_NODE_LIST)
-        RP_TRY(rp__scene_read_param(r, &domain_params[2], value, d));
-    else
+    if (value->kind == RP_NODE_LIST) {
+        rp_param entry = domain_params[2];
+        entry.name = "domain";
+        RP_TRY(rp__scene_read_param(r, &entry, value, d));
+    } else
         RP_TRY(rp__scene_read_block(r, &rp__scene_domain, value, d));
     double h = r->scene->settings.cell_size;
     bool lower = !isnan(d->lower[0]), upper = !isnan(d->upper[0]), size = !isnan(d->size[0]), centre = !isnan(d->centre[0]),
@@ -119,7 +121,7 @@ rp_result rp__scene_read_domain(rp__reader *r, const rp__node *value, const rp__
         s->cell_size = longest / count;
     }
     if (!(s->cell_size > 0))
-        return rp__scene_fail(&r->tree, value->key, "the scene needs the key 'cell_size' (or 'resolution')");
+        return rp__scene_fail(&r->tree, value->key, "missing key 'cell_size' (or 'resolution') in the scene");
     r->scene->sim.cell_size = s->cell_size;
     return snap(r, value, &d);
 }
@@ -208,13 +210,13 @@ rp_result rp__scene_read_surface(rp__reader *r, const rp__scene_block *block, co
     rp_surface surface;
     memset(&surface, 0, sizeof surface);
     surface_defaults(&surface);
-    double unused;
     if (value->kind != RP_NODE_SCALAR)
         RP_TRY(rp__scene_read_block(r, block, value, &surface));
-    else if (rp__units_number(value->text, &unused))
-        RP_TRY(rp__scene_read_param(r, rp__param_find(block->table(), "friction"), value, &surface));
     else {
-        RP_TRY(rp__scene_read_param(r, rp__param_find(block->table(), "kind"), value, &surface));
+        double unused;
+        rp_param entry = *rp__param_find(block->table(), rp__units_number(value->text, &unused) ? "friction" : "kind");
+        entry.name = value->key ? value->key->text : block->name;
+        RP_TRY(rp__scene_read_param(r, &entry, value, &surface));
         surface.friction = surface.kind == RP_FRICTIONAL ? surface.friction : 0;
     }
     *out = surface;

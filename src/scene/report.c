@@ -50,7 +50,7 @@ static void show(rp__text *out, const rp__tree *tree, int line, int column)
     int caret = from ? 5 : 2;
     for (size_t i = from; i < to; ++i) {
         unsigned char c = (unsigned char)p[i];
-        char clean = (char)(c < 0x20 || c == 0x7f ? ' ' : c);
+        char clean = (char)(c < 0x20 || c == 0x7f ? ' ' : tree->broken && c >= 0x80 ? '?' : c);
         rp__text_append_bytes(out, &clean, 1);
         caret += i < at && !continues(p[i]);
     }

@@ -153,6 +153,8 @@ typedef union rp__scene_target {
 
 /* Checks that every key of `map` is known, then sets the table's members, then reads the other keys in their order. */
 rp_result rp__scene_read_block(rp__reader *reader, const rp__scene_block *block, const rp__node *map, void *target);
+/* "unknown key ... in ...; did you mean ...?" */
+rp_result rp__scene_fail_unknown(rp__reader *reader, const rp__scene_block *block, const rp_param *table, const rp__node *key);
 /* Only the check. */
 rp_result rp__scene_check_keys(rp__reader *reader, const rp__scene_block *block, const rp__node *map);
 

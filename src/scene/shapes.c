@@ -27,7 +27,7 @@ static rp_result make_sphere(const rp__shape_spec *s, rp_shape *const *c, rp_sha
 static const rp_param box_table[] = {
     LENGTH3("lower", 7, NAN, "smallest corner, with upper"),
     LENGTH3("upper", 10, NAN, "largest corner, with lower"),
-    LENGTH3("centre", 0, 0, "centre, with size"),
+    LENGTH3("centre", 0, NAN, "centre, with size; the origin when absent"),
     { "size", RP_VEC3, N(3), NAN, 0, 1e12, "m", "edges, with centre; one number for a cube", NULL },
     SIZE("rounding", 6, 0, "radius of the edges"),
     END,
@@ -38,10 +38,10 @@ static rp_result make_box(const rp__shape_spec *s, rp_shape *const *c, rp_shape 
     const double *n = s->number;
     double centre[3], half[3];
     bool corners = !isnan(n[7]) || !isnan(n[10]);
-    if (corners == !isnan(n[3]) || isnan(n[7]) != isnan(n[10]))
+    if (corners == !isnan(n[3]) || isnan(n[7]) != isnan(n[10]) || (corners && !isnan(n[0])))
         return rp__base_fail(RP_BAD_ARGUMENT, "a box has either 'lower' and 'upper', or 'centre' and 'size'");
     for (int i = 0; i < 3; ++i) {
-        centre[i] = corners ? (n[7 + i] + n[10 + i]) / 2 : n[i];
+        centre[i] = corners ? (n[7 + i] + n[10 + i]) / 2 : isnan(n[i]) ? 0 : n[i];
         half[i] = corners ? (n[10 + i] - n[7 + i]) / 2 : n[3 + i] / 2;
         if (!(half[i] > 0))
             return rp__base_fail(RP_BAD_ARGUMENT, corners ? "the box has no inside: 'upper' must be above 'lower' along %c"
@@ -242,7 +242,7 @@ static rp_result resolve_path(rp__reader *r, const rp__node *value, const char *
     char here[4096] = "/";
     if (r->folder[0] != '/' && !getcwd(here, sizeof here))
         return rp__scene_fail(&r->tree, value, "the present folder has no name");
-    char *folder = rp__file_join(here, r->folder);
+    char *folder = strcmp(r->folder, ".") == 0 ? rp__base_copy_text(here) : rp__file_join(here, r->folder);
     char *whole = folder ? rp__file_join(folder, *path) : NULL;
     rp__base_free(folder);
     if (!whole)
@@ -312,7 +312,8 @@ static rp_result read_keys(rp__reader *r, const rp__shape_kind *kind, const rp__
     }
     for (const rp_param *e = kind->table; e->name; ++e)
         if (is_required(kind, e->name) && !rp__scene_get(map, e->name))
-            return rp__scene_fail(&r->tree, map->key ? map->key : map, "%s needs the key '%s': %s", kind->name, e->name, e->help);
+            return rp__scene_fail(&r->tree, map->key ? map->key : map, "missing key '%s' in %s: %s", e->name, kind->name,
+                                  e->help);
     double *n = spec->number;
     if (r->dim == 2 && kind->make == make_box && n[9] == 0 && n[12] == 0) {
         n[12] = fmax(n[10] - n[7], n[11] - n[8]) / 2; /* a rectangle: the section at z = 0 is what counts */
@@ -372,7 +373,7 @@ static rp_result read_children(rp__reader *r, const rp__node *value, rp__shape_s
     case RP_SHAPE_KEYED: {
         const rp__node *inner = rp__scene_get(value, "shape");
         if (!inner)
-            return rp__scene_fail(&r->tree, value->key, "%s needs the key 'shape'", spec->kind->name);
+            return rp__scene_fail(&r->tree, value->key, "missing key 'shape' in %s", spec->kind->name);
         return read_child(r, inner, spec, children);
     }
     default: return RP_OK;

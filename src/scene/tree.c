@@ -96,7 +96,6 @@ typedef struct frame {
 
 typedef struct builder {
     rp__tree *tree;
-    int origin;
     rp__node *root;
     frame stack[RP_TREE_DEPTH];
     int depth;
@@ -105,10 +104,11 @@ typedef struct builder {
     rp__node mark; /* place of the event, for messages */
 } builder;
 
-static rp_result new_node(rp__tree *tree, rp__node_kind kind, const rp__node *place, rp__node **out)
+/* A node that stands at `place`; `user` is what asked for it. */
+static rp_result new_node(rp__tree *tree, rp__node_kind kind, const rp__node *place, const rp__node *user, rp__node **out)
 {
     if (tree->nodes >= RP_TREE_NODES)
-        return rp__scene_fail(tree, place, "the scene has more than %d values once its aliases are written out",
+        return rp__scene_fail(tree, user, "the scene has more than %d values once its aliases are written out",
                              RP_TREE_NODES);
     rp__node *node = rp__scene_pool_alloc(tree->pool, sizeof *node);
     if (!node)
@@ -138,7 +138,7 @@ static rp_result copy_node(rp__tree *tree, const rp__node *from, const rp__node 
     if (depth >= RP_TREE_DEPTH)
         return rp__scene_fail(tree, place, "the scene is nested deeper than %d levels", RP_TREE_DEPTH);
     rp__node *node = NULL;
-    RP_TRY(new_node(tree, from->kind, from, &node));
+    RP_TRY(new_node(tree, from->kind, from, place, &node));
     node->quoted = from->quoted;
     node->text = from->text;
     for (const rp__node *c = from->first; c; c = c->next) {
@@ -284,7 +284,7 @@ static rp_result on_scalar(builder *b, struct fy_event *event)
     if (memchr(text, '\0', length))
         return rp__scene_fail(b->tree, &b->mark, "a text may not contain a zero byte");
     rp__node *node = NULL;
-    RP_TRY(new_node(b->tree, RP_NODE_SCALAR, &b->mark, &node));
+    RP_TRY(new_node(b->tree, RP_NODE_SCALAR, &b->mark, &b->mark, &node));
     node->text = rp__scene_pool_copy(b->tree->pool, text, length);
     if (!node->text)
         return RP_OUT_OF_MEMORY;
@@ -298,7 +298,7 @@ static rp_result on_open(builder *b, rp__node_kind kind, struct fy_token *anchor
     if (b->depth >= RP_TREE_DEPTH)
         return rp__scene_fail(b->tree, &b->mark, "the scene is nested deeper than %d levels", RP_TREE_DEPTH);
     rp__node *node = NULL;
-    RP_TRY(new_node(b->tree, kind, &b->mark, &node));
+    RP_TRY(new_node(b->tree, kind, &b->mark, &b->mark, &node));
     RP_TRY(remember(b, anchor_token, node));
     RP_TRY(place_node(b, node));
     b->stack[b->depth++] = (frame){ node, NULL };
@@ -317,8 +317,11 @@ static rp_result on_event(builder *b, struct fy_event *event)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
     if (mark) {
+        enum fy_scalar_style style = event->type == FYET_SCALAR && event->scalar.value
+                                         ? fy_scalar_token_get_style(event->scalar.value) : FYSS_ANY;
+        bool inside = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED || event->type == FYET_ALIAS;
         b->mark.line = mark->line + 1;
-        b->mark.column = mark->column + 1;
+        b->mark.column = mark->column + (inside && mark->column > 0 ? 0 : 1); /* the quote or the star itself */
     }
     if (fy_event_get_tag_token(event))
         return rp__scene_fail(b->tree, &b->mark, "a tag ('!...'); scenes have none");
@@ -383,7 +386,7 @@ static rp_result build(rp__tree *tree, const char *text, size_t size, int origin
     struct fy_parse_cfg config = { .flags = FYPCF_QUIET | FYPCF_JSON_NONE | FYPCF_SLOPPY_FLOW_INDENTATION, .diag = diag };
     struct fy_parser *parser = fy_parser_create(&config);
     rp_result result = RP_OK;
-    builder b = { .tree = tree, .origin = origin };
+    builder b = { .tree = tree };
     b.mark = (rp__node){ .origin = origin, .line = 1, .column = 1 };
     if (!parser || fy_parser_set_string(parser, text, size) != 0)
         result = rp__base_fail(RP_OUT_OF_MEMORY, "out of memory for the YAML reader");
@@ -431,6 +434,7 @@ rp_result rp__scene_tree_parse(rp__tree *tree, rp__pool *pool, const char *name,
             place.column = text[i] == '\n' ? 1 : place.column + (((unsigned char)text[i] & 0xc0) != 0x80);
             place.line += text[i] == '\n';
         }
+        tree->broken = true;
         return rp__scene_fail(tree, &place, "the byte 0x%02x is not text; a scene is UTF-8", (unsigned char)text[at]);
     }
     RP_TRY(build(tree, text, size, -1, &tree->root));
@@ -465,11 +469,11 @@ static rp__node *find_item(rp__node *list, const char *step, int *index)
 
 static rp_result new_child(rp__tree *tree, rp__node *parent, const char *step, const rp__node *place, rp__node **out)
 {
-    RP_TRY(new_node(tree, RP_NODE_SCALAR, place, out));
+    RP_TRY(new_node(tree, RP_NODE_SCALAR, place, place, out));
     (*out)->text = "";
     if (parent->kind == RP_NODE_MAP) {
         rp__node *key = NULL;
-        RP_TRY(new_node(tree, RP_NODE_SCALAR, place, &key));
+        RP_TRY(new_node(tree, RP_NODE_SCALAR, place, place, &key));
         key->text = rp__scene_pool_copy(tree->pool, step, strlen(step));
         if (!key->text)
             return RP_OUT_OF_MEMORY;

@@ -45,6 +45,7 @@ typedef struct rp__tree {
     const char *name;               /* of the file, for messages */
     const char *text;               /* the source, for messages */
     size_t size;
+    bool broken;                    /* the text is not UTF-8 */
     const char *const *set;         /* the replacements, for messages */
     rp__pool *pool;
     rp__node *root;

@@ -191,14 +191,14 @@ const char *rp__scene_suggest(const char *word, const char *const *names, char *
     return buffer;
 }
 
-static rp_result fail_unknown(rp__reader *r, const rp__scene_block *block, const rp__node *key)
+rp_result rp__scene_fail_unknown(rp__reader *r, const rp__scene_block *block, const rp_param *table, const rp__node *key)
 {
     enum { MOST = 120 };
     const char *names[MOST + 1];
     int count = 0;
     for (const rp__scene_key *k = block->keys; k && k->name && count < MOST; ++k)
         names[count++] = k->name;
-    for (const rp_param *e = block->table ? block->table() : NULL; e && e->name && count < MOST; ++e)
+    for (const rp_param *e = table; e && e->name && count < MOST; ++e)
         names[count++] = e->name;
     if (block == &rp__scene_top)
         for (int i = 0; i < rp_method_count() && count < MOST; ++i)
@@ -217,10 +217,10 @@ rp_result rp__scene_check_keys(rp__reader *r, const rp__scene_block *block, cons
     for (const rp__node *c = map->first; c; c = c->next)
         if (!(table && rp__param_find(table, c->key->text)) && !find_key(block, c->key->text) &&
             !(block == &rp__scene_top && rp_method_find(c->key->text)))
-            return fail_unknown(r, block, c->key);
+            return rp__scene_fail_unknown(r, block, table, c->key);
     for (const rp__scene_key *k = block->keys; k && k->name; ++k)
         if (!k->initial && !rp__scene_get(map, k->name))
-            return rp__scene_fail(&r->tree, map, "%s needs the key '%s': %s", block->title, k->name, k->help);
+            return rp__scene_fail(&r->tree, map, "missing key '%s' in %s: %s", k->name, block->title, k->help);
     return RP_OK;
 }
 
