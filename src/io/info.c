@@ -156,7 +156,7 @@ static void field_facts(facts *f, const rp_field_view *view)
         char values[64], low[32], high[32];
         rp__base_format(low, sizeof low, "%.6g", least);
         rp__base_format(high, sizeof high, "%.6g", most);
-        snprintf(values, sizeof values, view->count ? "%s … %s" : "", low, high);
+        snprintf(values, sizeof values, "%s%s%s", view->count ? low : "", view->count ? " … " : "", view->count ? high : "");
         key(f, view->info.name);
         rp__text_append(&f->text, "%s × %d  %s %s%s\n", types[view->info.type], view->info.components, values, view->info.unit,
                         bad ? "  NOT FINITE" : "");
