@@ -147,7 +147,7 @@ static void object(rp__text *out, const rp__scene_block *block)
                      block == &rp__scene_material);
     if (block == &rp__scene_top)
         method_properties(out, &comma);
-    rp__text_append_string(out, "}");
+    rp__text_append_string(out, block == &rp__scene_top ? "},\"patternProperties\":{\"^x-\":{}}" : "}");
     comma = ",\"required\":[";
     for (const rp__scene_key *k = block->keys; k && k->name; ++k)
         if (!k->initial) {

@@ -216,7 +216,7 @@ rp_result rp__scene_check_keys(rp__reader *r, const rp__scene_block *block, cons
         return rp__scene_fail(&r->tree, map, "%s is a map of keys, not %s", block->title, rp__scene_kind(map));
     for (const rp__node *c = map->first; c; c = c->next)
         if (!(table && rp__param_find(table, c->key->text)) && !find_key(block, c->key->text) &&
-            !(block == &rp__scene_top && rp_method_find(c->key->text)))
+            !(block == &rp__scene_top && (rp_method_find(c->key->text) || strncmp(c->key->text, "x-", 2) == 0)))
             return rp__scene_fail_unknown(r, block, table, c->key);
     for (const rp__scene_key *k = block->keys; k && k->name; ++k)
         if (!k->initial && !rp__scene_get(map, k->name))
