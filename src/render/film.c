@@ -277,7 +277,7 @@ static rp_result open_parts(rp_film *film, const rp_film_def *def)
     RP_TRY(rp_film_scan(film));
     if (film->list.count == 0)
         return rp__base_fail(RP_NOT_FOUND, "%s has no frames; a run writes them to %s/frames", film->folder, film->folder);
-    return make_bodies(film);
+    return RP_OK;
 }
 
 rp_result rp_film_open(const char *folder, const rp_film_def *def, rp_film **out)
@@ -354,6 +354,8 @@ static rp_result prepare(rp_film *film)
     rp_frame first;
     if (film->ready)
         return RP_OK;
+    if (!film->bodies)
+        RP_TRY(make_bodies(film));
     RP_TRY(rp__film_read(film, 0, &first));
     find_containers(film, &first);
     rp_result result = rp__film_choose_view(film, &first);
