@@ -160,9 +160,13 @@ typedef struct rp_friction_progress {
     double residual_mean, residual_max; /* the last ones computed; infinite before */
 } rp_friction_progress;
 
+/* Between the sweeps of Gauss-Seidel: nothing, Nesterov's momentum, or Anderson's acceleration. */
+typedef enum rp_friction_acceleration { RP_FRICTION_PLAIN, RP_FRICTION_MOMENTUM, RP_FRICTION_ANDERSON } rp_friction_acceleration;
+
 typedef struct rp_friction_options {
     rp_friction_solver solver;
     rp_friction_local_solver local; /* of Gauss-Seidel */
+    rp_friction_acceleration acceleration; /* of Gauss-Seidel */
     rp_friction_solver inner;       /* of the Cadoux fixed point: GAUSS_SEIDEL, PROJECTED_GRADIENT, APGD or SPG */
     double tolerance;               /* on the mean residual */
     double tolerance_max;           /* on the largest one; 0 = ten times `tolerance` */

@@ -1,0 +1,197 @@
+/* Block Gauss-Seidel, in the order of the contacts or colour by colour. */
+#include "friction/anderson.h"
+#include "friction/sweep_cone.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <math.h>
+#include <string.h>
+
+static void sweep_free(rp__friction_sweep *sweep)
+{
+    rp__base_free(sweep->factors);
+    rp__base_free(sweep->change);
+}
+
+/* Sets v = Y r, or the operator's own state. */
+static void start(rp__friction_run *run)
+{
+    const rp_friction *p = run->p;
+    if (p->kind == RP__FACTORED)
+        RP__CONE_CALL(p, rp__friction_scatter_rows, 0, p->dofs, run->r, run->v);
+    else if (p->kind == RP__CALLBACKS)
+        p->callbacks.start(p->callbacks.context, run->r);
+}
+
+typedef struct colour_job {
+    const rp_friction *p;
+    rp__friction_sweep *sweep;
+    const rp__friction_colors *colors;
+} colour_job;
+
+static void visit_one(void *context, int64_t item, int worker)
+{
+    colour_job *job = context;
+    (void)worker;
+    RP__CONE_CALL(job->p, rp__friction_sweep_visit, job->sweep, NULL, item, item + 1);
+}
+
+static void sweep_all(const rp_friction *p, rp__friction_sweep *sweep, const rp__friction_colors *colors)
+{
+    if (!colors)
+        RP__CONE_CALL(p, rp__friction_sweep_visit, sweep, NULL, 0, p->contacts);
+    else if (rp__exec_threads() == 1 || p->contacts < 256)
+        RP__CONE_CALL(p, rp__friction_sweep_visit, sweep, colors->items, 0, p->contacts);
+    else
+        rp__exec_colors(colors->count, colors->first, colors->items, 16, visit_one, &(colour_job){ p, sweep, colors });
+}
+
+/* The largest change of a sweep as a velocity: a cheap hint of the residual, never trusted as one. */
+static double hint(const rp__friction_run *run, const rp__friction_sweep *sweep)
+{
+    double sum = 0, largest = 0, scale = run->p->scale;
+    for (int64_t i = 0; i < run->p->contacts; i++) {
+        sum += sweep->change[i] * sweep->change[i];
+        largest = fmax(largest, sweep->change[i]);
+    }
+    return fmax(sqrt(sum / (double)run->p->contacts) / scale / run->tolerance, largest / scale / run->tolerance_max);
+}
+
+/* What happens between two sweeps to speed them up: nothing, Nesterov's momentum (the next sweep starts from r + beta (r - r before),
+ * dropped when it leads uphill), or Anderson's combination of the last sweeps. */
+typedef struct booster {
+    rp_friction_acceleration kind;
+    double *memory, *from, *last; /* where the sweep began, where the one before ended */
+    double theta;
+    rp__anderson anderson;
+} booster;
+
+static rp_result booster_make(booster *t, const rp__friction_run *run, rp_friction_acceleration kind)
+{
+    *t = (booster){ .kind = kind };
+    if (kind == RP_FRICTION_PLAIN)
+        return RP_OK;
+    t->memory = RP_NEW_ARRAY(double, 2 * run->n);
+    if (!t->memory || (kind == RP_FRICTION_ANDERSON && !rp__anderson_make(&t->anderson, run->p)))
+        return RP_OUT_OF_MEMORY;
+    t->from = t->memory;
+    t->last = t->memory + run->n;
+    return RP_OK;
+}
+
+static void booster_free(booster *t)
+{
+    rp__base_free(t->memory);
+    rp__anderson_free(&t->anderson);
+}
+
+static void booster_start(booster *t, const rp__friction_run *run)
+{
+    if (t->kind == RP_FRICTION_PLAIN)
+        return;
+    memcpy(t->from, run->r, (size_t)run->n * sizeof(double));
+    memcpy(t->last, run->r, (size_t)run->n * sizeof(double));
+    t->theta = 1;
+    rp__anderson_forget(&t->anderson);
+}
+
+static void add_momentum(booster *t, rp__friction_run *run)
+{
+    const rp_friction *p = run->p;
+    int d = p->dimension;
+    double uphill = 0;
+    for (int64_t i = 0; i < p->contacts; i++)
+        for (int a = 0; a < d; a++) {
+            int64_t k = i * d + a;
+            uphill -= p->norm[i] * (run->r[k] - t->from[k]) * (run->r[k] - t->last[k]);
+        }
+    double next = 0.5 * (1 + sqrt(1 + 4 * t->theta * t->theta)), beta = (t->theta - 1) / next;
+    if (uphill > 0) {
+        beta = 0;
+        next = 1;
+    }
+    t->theta = next;
+    for (int64_t k = 0; k < run->n; k++) {
+        double r = run->r[k];
+        run->r[k] = r + beta * (r - t->last[k]);
+        t->last[k] = r;
+    }
+}
+
+/* Changes run->r to the start of the next sweep. */
+static void boost(booster *t, rp__friction_run *run)
+{
+    if (t->kind == RP_FRICTION_PLAIN)
+        return;
+    if (t->kind == RP_FRICTION_MOMENTUM)
+        add_momentum(t, run);
+    else
+        rp__anderson_step(&t->anderson, t->from, run->r);
+    memcpy(t->from, run->r, (size_t)run->n * sizeof(double));
+    start(run);
+}
+
+static void iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__friction_colors *colors, booster *t)
+{
+    int64_t every = run->o->check_every, since = 0, wait = 1;
+    start(run);
+    booster_start(t, run);
+    for (;;) {
+        sweep_all(run->p, sweep, colors);
+        bool go = rp__friction_tick(run);
+        double h = hint(run, sweep);
+        since++;
+        bool due = every > 0 ? since >= every : since >= wait && (h <= 1 || since >= 20);
+        if (due || !go) {
+            if (rp__friction_check(run) || !go)
+                return;
+            since = 0;
+            wait = h <= 1 ? (wait < 16 ? wait * 2 : 16) : 1; /* a hint that proved wrong must not cost a product each sweep */
+            if (run->p->kind == RP__CALLBACKS)
+                start(run); /* W r by the rounding of one product, not of a thousand changes */
+        }
+        boost(t, run);
+    }
+}
+
+rp_result rp__friction_gauss_seidel(rp__friction_run *run, bool coloured, rp_friction_acceleration kind)
+{
+    const rp_friction *p = run->p;
+    rp__friction_colors colors = { 0 };
+    rp__friction_sweep sweep = { .run = run, .local = run->o->local };
+    booster b = { 0 };
+    rp_result result = RP__CONE_CALL(p, rp__friction_sweep_make, &sweep);
+    if (result == RP_OK && coloured)
+        result = rp__friction_color(p, &colors);
+    if (result == RP_OK)
+        result = booster_make(&b, run, kind);
+    if (result == RP_OK)
+        iterate(run, &sweep, coloured ? &colors : NULL, &b);
+    booster_free(&b);
+    rp__friction_colors_free(&colors);
+    sweep_free(&sweep);
+    return result;
+}
+
+rp_result rp__friction_gauss_seidel_inner(rp__friction_run *run, const double *s, double goal, int64_t limit)
+{
+    const rp_friction *p = run->p;
+    rp__friction_sweep sweep = { .run = run, .s = s };
+    rp_result result = RP__CONE_CALL(p, rp__friction_sweep_make, &sweep);
+    if (result == RP_OK)
+        start(run);
+    for (int64_t k = 0; k < limit && result == RP_OK; k++) {
+        sweep_all(p, &sweep, NULL);
+        if (!rp__friction_tick(run) || hint(run, &sweep) * run->tolerance <= 0.3 * goal)
+            break;
+    }
+    if (result == RP_OK) {
+        rp__friction_multiply(p, run->r, run->v, run->u);
+        for (int64_t i = 0; i < run->n; i++)
+            run->u[i] += p->b[i];
+    }
+    sweep_free(&sweep);
+    return result;
+}
