@@ -153,7 +153,7 @@ static void field_facts(facts *f, const rp_field_view *view)
     double least, most;
     int64_t bad = range(view, &least, &most);
     if (!f->json) {
-        char values[64], low[32], high[32];
+        char values[80], low[32], high[32];
         rp__base_format(low, sizeof low, "%.6g", least);
         rp__base_format(high, sizeof high, "%.6g", most);
         snprintf(values, sizeof values, "%s%s%s", view->count ? low : "", view->count ? " … " : "", view->count ? high : "");
