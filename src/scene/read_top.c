@@ -70,6 +70,7 @@ static void top_defaults(void *target)
     memset(s, 0, sizeof *s);
     s->title = s->description = "";
     s->method = sim.method;
+    s->cell_size = NAN; /* not given */
     s->duration = sim.duration;
     s->frame_rate = sim.frame_rate;
     s->cfl = sim.cfl;
