@@ -7,29 +7,63 @@
 
 #define RP_INLINE static inline __attribute__((always_inline))
 
-/* Four numbers side by side; operators work on all four. */
+/* Four numbers side by side; operators work on all four. The second type may lie anywhere in an array of double. */
 typedef double rp__transfer_four __attribute__((vector_size(4 * sizeof(double))));
+typedef double rp__transfer_any_four __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
 
 enum {
     TILE_MOST = RP_BLOCK + 3, /* nodes a side at order 3 */
 #if RP_DIM == 3
-    TILE_NODES = TILE_MOST * TILE_MOST * TILE_MOST,
+    TILE_NODES = TILE_MOST * TILE_MOST * TILE_MOST + 3, /* four nodes may be read from any of them */
 #else
-    TILE_NODES = TILE_MOST * TILE_MOST,
+    TILE_NODES = TILE_MOST * TILE_MOST + 3,
 #endif
-    BATCH = 16 /* particles whose weights are computed together */
+    BATCH = 32,      /* particles whose weights are computed together */
+    WIDTH = BATCH + 4 /* so that four lanes may be read from any of them */
 };
+
+/* w b + c, in one instruction where there is one. The kernels live on it: gcc, which does not contract in ISO C, is asked
+ * by name (measured: lane loops of fma() become scalar code in half of the places). */
+#if defined(__FMA__) && defined(__GNUC__) && !defined(__clang__)
+#define RP_MADD(w, b, c) __builtin_ia32_vfmaddpd256(w, b, c)
+#else
+#define RP_MADD(w, b, c) ((w) * (b) + (c))
+#endif
+RP_INLINE rp__transfer_four rp__transfer_madd(double w, rp__transfer_four b, rp__transfer_four c)
+{
+    rp__transfer_four all = { w, w, w, w };
+    return RP_MADD(all, b, c);
+}
+RP_INLINE rp__transfer_four rp__transfer_madd_lanes(rp__transfer_four w, rp__transfer_four b, rp__transfer_four c)
+{
+    return RP_MADD(w, b, c);
+}
+RP_INLINE void rp__transfer_load(rp__transfer_four *to, const double *from)
+{
+    *to = *(const rp__transfer_any_four *)(const void *)from;
+}
+
+/* Four rows to four columns. */
+RP_INLINE void rp__transfer_transpose(rp__transfer_four r[4])
+{
+    rp__transfer_four a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6), b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
+    rp__transfer_four c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6), d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+    r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    r[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
 
 /* Weights of a batch: planes of lanes, so that the loops over lanes are vectors. */
 typedef struct rp__transfer_batch {
-    _Alignas(64) double t[3][BATCH];           /* x - base, in cells */
-    _Alignas(64) double weight[3][4][BATCH];
-    _Alignas(64) double second[3][4][BATCH];   /* derivative, or the moment that makes c_p; per metre */
-    _Alignas(64) int32_t start[BATCH];         /* index of the base node in the tile */
+    _Alignas(64) double t[3][WIDTH];           /* x - base, in cells */
+    _Alignas(64) double weight[3][4][WIDTH];
+    _Alignas(64) double second[3][4][WIDTH];   /* derivative, or the moment that makes c_p; per metre */
+    _Alignas(64) int32_t start[WIDTH];         /* index of the base node in the tile */
 } rp__transfer_batch;
 
 /* B-spline weights of order `order` at distance t from the base node: the polynomials of math/spline.h on lanes. */
-RP_INLINE void rp__transfer_weights(int order, const double *restrict t, double (*restrict w)[BATCH])
+RP_INLINE void rp__transfer_weights(int order, const double *restrict t, double (*restrict w)[WIDTH])
 {
 #pragma omp simd
     for (int l = 0; l < BATCH; l++) {
@@ -52,7 +86,7 @@ RP_INLINE void rp__transfer_weights(int order, const double *restrict t, double 
 }
 
 /* Derivatives of the weights, divided by h. */
-RP_INLINE void rp__transfer_derivatives(int order, double inverse_h, const double *restrict t, double (*restrict d)[BATCH])
+RP_INLINE void rp__transfer_derivatives(int order, double inverse_h, const double *restrict t, double (*restrict d)[WIDTH])
 {
 #pragma omp simd
     for (int l = 0; l < BATCH; l++) {
@@ -74,8 +108,8 @@ RP_INLINE void rp__transfer_derivatives(int order, double inverse_h, const doubl
 }
 
 /* First moments of the weights times D^-1: N_j (x_j - x_p) / D with D = h²/4 (quadratic), h²/3 (cubic). */
-RP_INLINE void rp__transfer_moments(int order, double inverse_h, const double *restrict t, double (*restrict w)[BATCH],
-                                    double (*restrict d)[BATCH])
+RP_INLINE void rp__transfer_moments(int order, double inverse_h, const double *restrict t, double (*restrict w)[WIDTH],
+                                    double (*restrict d)[WIDTH])
 {
     double scale = (order == 2 ? 4 : 3) * inverse_h;
 #pragma omp simd
@@ -84,7 +118,18 @@ RP_INLINE void rp__transfer_moments(int order, double inverse_h, const double *r
             d[i][l] = scale * w[i][l] * (i - t[l]);
 }
 
-/* t, weight and start of the particles first … first + count - 1 (count <= BATCH; lanes after it repeat the last). */
+/* The particles first … first + count - 1 of some planes, `count` <= BATCH. When there are fewer than BATCH, they are
+ * copied to `room`, and the lanes after them repeat the last: whole batches can then be read. */
+RP_INLINE const double *rp__transfer_lanes(const double *plane, int64_t first, int count, double room[BATCH])
+{
+    if (count == BATCH)
+        return plane + first;
+    for (int l = 0; l < BATCH; l++)
+        room[l] = plane[first + (l < count ? l : count - 1)];
+    return room;
+}
+
+/* t, weight and start of a batch. */
 RP_INLINE void rp__transfer_locate(int order, const rp__lattice *lattice, const rp__particles *p, int64_t first, int count,
                                    rp__transfer_batch *restrict b)
 {
@@ -92,12 +137,8 @@ RP_INLINE void rp__transfer_locate(int order, const rp__lattice *lattice, const 
     for (int l = 0; l < BATCH; l++)
         b->start[l] = 0;
     for (int a = 0, step = 1; a < RP_DIM; a++, step *= side) {
-        _Alignas(64) double x[BATCH];
-        const double *restrict from = p->x[a] + first;
-        for (int l = 0; l < count; l++)
-            x[l] = from[l];
-        for (int l = count; l < BATCH; l++)
-            x[l] = from[count - 1];
+        double room[BATCH];
+        const double *restrict x = rp__transfer_lanes(p->x[a], first, count, room);
 #pragma omp simd
         for (int l = 0; l < BATCH; l++) {
             double q = rp__lattice_coordinate(lattice, a, x[l]);
@@ -107,6 +148,25 @@ RP_INLINE void rp__transfer_locate(int order, const rp__lattice *lattice, const 
         }
         rp__transfer_weights(order, b->t[a], b->weight[a]);
     }
+}
+
+/* One past the last lane after `l` in the same cell. */
+RP_INLINE int rp__transfer_group(const rp__transfer_batch *b, int l, int count)
+{
+    int end = l + 1;
+    while (end < count && b->start[end] == b->start[l])
+        end++;
+    return end;
+}
+
+/* The first `count` numbers, then zeros. */
+RP_INLINE rp__transfer_four rp__transfer_cut(rp__transfer_four a, int count)
+{
+    rp__transfer_four zero = { 0 };
+    return count == 1   ? __builtin_shufflevector(a, zero, 0, 4, 5, 6)
+           : count == 2 ? __builtin_shufflevector(a, zero, 0, 1, 4, 5)
+           : count == 3 ? __builtin_shufflevector(a, zero, 0, 1, 2, 4)
+                        : a;
 }
 
 /* The block of the grid that holds tile nodes with offset (ox, oy, oz), each 0 or 1, from `block`. */

@@ -20,78 +20,122 @@ typedef struct scatter {
 /* What a particle brings to node base + (i, j, k): N_j (A + i Gx + j Gy + k Gz), with the mass in front:
  * A = m (1, v + c (x_base - x_p)), Ga = m h (0, column a of c). */
 typedef struct load {
-    _Alignas(64) double a[BATCH][4];
-    _Alignas(64) double g[BATCH][3][4];
+    four a[BATCH], g[3][BATCH];
+    _Alignas(64) double weight[64][BATCH]; /* N_j, node (k (order + 1) + j) (order + 1) + i */
 } load;
 
 RP_INLINE void make_load(const scatter *w, const rp__transfer_batch *b, bool affine, int64_t first, int count, load *out)
 {
+    const double *c[3][3], *v[3], *m;
+    double room[13][BATCH];
+    m = rp__transfer_lanes(w->p->mass, first, count, room[0]);
+    for (int r = 0; r < RP_DIM; r++) {
+        v[r] = rp__transfer_lanes(w->p->v[r], first, count, room[1 + r]);
+        for (int s = 0; s < RP_DIM && affine; s++)
+            c[r][s] = rp__transfer_lanes(w->c[r][s], first, count, room[4 + 3 * r + s]);
+    }
     double h = w->g->lattice.h;
-    for (int l = 0; l < count; l++) {
-        double m = w->p->mass[first + l];
-        out->a[l][0] = m;
+    for (int l = 0; l < BATCH; l += 4) {
+        four mass, a[4] = { { 0 } }, g[3][4] = { { { 0 } } };
+        rp__transfer_load(&mass, m + l);
+        a[0] = mass;
         for (int r = 0; r < RP_DIM; r++) {
-            double v = w->p->v[r][first + l];
+            four here, t, gradient, scaled = mass * h;
+            rp__transfer_load(&here, v[r] + l);
+            a[1 + r] = mass * here;
             for (int s = 0; s < RP_DIM && affine; s++) {
-                double c = w->c[r][s][first + l] * h;
-                v -= c * b->t[s][l];
-                out->g[l][s][1 + r] = m * c;
+                rp__transfer_load(&gradient, c[r][s] + l);
+                rp__transfer_load(&t, &b->t[s][l]);
+                g[s][1 + r] = scaled * gradient;
+                a[1 + r] -= g[s][1 + r] * t;
             }
-            out->a[l][1 + r] = m * v;
+        }
+        rp__transfer_transpose(a);
+        for (int n = 0; n < 4; n++)
+            out->a[l + n] = a[n];
+        for (int s = 0; s < RP_DIM && affine; s++) {
+            rp__transfer_transpose(g[s]);
+            for (int n = 0; n < 4; n++)
+                out->g[s][l + n] = g[s][n];
         }
     }
 }
 
-RP_INLINE void add_particle(int order, bool affine, const rp__transfer_batch *b, const load *in, int l, four *tile)
+RP_INLINE void make_weights(int order, const rp__transfer_batch *b, load *out)
 {
-    int nodes = order + 1, side = RP_BLOCK + order, layers = RP_DIM == 3 ? nodes : 1;
-    four a, gx, gy, gz, row[4], step_y[4], step_z[4];
-    memcpy(&a, in->a[l], sizeof a);
-    memcpy(&gx, in->g[l][0], sizeof gx);
-    memcpy(&gy, in->g[l][1], sizeof gy);
-    memcpy(&gz, in->g[l][2], sizeof gz);
-    for (int i = 0; i < nodes; i++) {
-        row[i] = b->weight[0][i][l] * (affine ? a + (double)i * gx : a);
-        if (affine) {
-            step_y[i] = b->weight[0][i][l] * gy;
-            step_z[i] = b->weight[0][i][l] * gz;
-        }
-    }
-    four *at = tile + b->start[l];
+    int nodes = order + 1, layers = RP_DIM == 3 ? nodes : 1;
     for (int k = 0; k < layers; k++) {
-        four here[4];
-        for (int i = 0; i < nodes; i++)
-            here[i] = row[i];
         for (int j = 0; j < nodes; j++) {
-            double weight = RP_DIM == 3 ? b->weight[1][j][l] * b->weight[2][k][l] : b->weight[1][j][l];
-            for (int i = 0; i < nodes; i++) {
-                at[(k * side + j) * side + i] += weight * here[i];
-                if (affine)
-                    here[i] += step_y[i];
+            double (*restrict to)[BATCH] = &out->weight[(k * nodes + j) * nodes];
+#pragma omp simd
+            for (int l = 0; l < BATCH; l++) {
+                double row = RP_DIM == 3 ? b->weight[1][j][l] * b->weight[2][k][l] : b->weight[1][j][l];
+                for (int i = 0; i < nodes; i++)
+                    to[i][l] = row * b->weight[0][i][l];
             }
         }
-        for (int i = 0; i < nodes && affine && RP_DIM == 3; i++)
-            row[i] += step_z[i];
     }
 }
 
-/* Adds plane n of the tile to the grid. */
+/* Sums the particles begin … end - 1 of a batch, all in one cell, into the tile: a few rows of nodes at a time, so that
+ * the sums stay in registers. */
+RP_INLINE void add_group(int order, bool affine, const load *in, int begin, int end, four *at)
+{
+    int nodes = order + 1, side = RP_BLOCK + order;
+    int all = RP_DIM == 3 ? nodes * nodes : nodes, rows = order == 1 ? all : order == 2 ? 3 : 2;
+    for (int row = 0; row < all; row += rows) {
+        four sum[9] = { { 0 } };
+        double j = row % nodes, k = row / nodes;
+        for (int l = begin; l < end; l++) {
+            four value = in->a[l];
+            if (affine && order > 1) {
+                value = rp__transfer_madd(j, in->g[1][l], value);
+                if (RP_DIM == 3)
+                    value = rp__transfer_madd(k, in->g[2][l], value);
+            }
+            for (int r = 0; r < rows; r++) {
+                four here = value;
+                for (int i = 0; i < nodes; i++) {
+                    sum[r * nodes + i] = rp__transfer_madd(in->weight[(row + r) * nodes + i][l], here, sum[r * nodes + i]);
+                    if (affine)
+                        here += in->g[0][l];
+                }
+                if (affine && r + 1 == nodes) /* order 1: on to the second layer */
+                    value = in->a[l] + in->g[2][l];
+                else if (affine)
+                    value += in->g[1][l];
+            }
+        }
+        for (int r = 0; r < rows; r++)
+            for (int i = 0; i < nodes; i++)
+                at[((row + r) / nodes * side + (row + r) % nodes) * side + i] += sum[r * nodes + i];
+    }
+}
+
+/* Adds up to four nodes of a row of the tile to the planes of the grid. */
+RP_INLINE void add_row(const scatter *w, const four *from, int count, int64_t to)
+{
+    four r[4] = { from[0], from[1], from[2], from[3] };
+    rp__transfer_transpose(r);
+    for (int n = 0; n < 1 + RP_DIM; n++)
+        *(rp__transfer_any_four *)(void *)(w->plane[n] + to) += rp__transfer_cut(r[n], count);
+}
+
+/* Adds the tile to the grid. */
 RP_INLINE void add_tile(int order, const scatter *w, int64_t block, const four *tile)
 {
     int side = RP_BLOCK + order;
     for (int oz = 0; oz < (RP_DIM == 3 ? 2 : 1); oz++) {
         for (int oy = 0; oy < 2; oy++) {
-            for (int ox = 0; ox < 2; ox++) {
-                int64_t owner = rp__transfer_owner(w->g, block, ox, oy, oz) * RP_BLOCK_NODES;
-                int nx = ox ? order : RP_BLOCK, ny = oy ? order : RP_BLOCK, nz = RP_DIM == 2 ? 1 : oz ? order : RP_BLOCK;
-                for (int k = 0; k < nz; k++) {
-                    for (int j = 0; j < ny; j++) {
-                        int64_t to = owner + (k * RP_BLOCK + j) * RP_BLOCK;
-                        const four *from = tile + ((k + 4 * oz) * side + j + 4 * oy) * side + 4 * ox;
-                        for (int n = 0; n < 1 + RP_DIM; n++)
-                            for (int i = 0; i < nx; i++)
-                                w->plane[n][to + i] += from[i][n];
-                    }
+            int64_t near = rp__transfer_owner(w->g, block, 0, oy, oz) * RP_BLOCK_NODES;
+            int64_t far = rp__transfer_owner(w->g, block, 1, oy, oz) * RP_BLOCK_NODES;
+            int ny = oy ? order : RP_BLOCK, nz = RP_DIM == 2 ? 1 : oz ? order : RP_BLOCK;
+            for (int k = 0; k < nz; k++) {
+                for (int j = 0; j < ny; j++) {
+                    const four *from = tile + ((k + 4 * oz) * side + j + 4 * oy) * side;
+                    int64_t to = (k * RP_BLOCK + j) * RP_BLOCK;
+                    add_row(w, from, 4, near + to);
+                    add_row(w, from + 4, order, far + to);
                 }
             }
         }
@@ -107,14 +151,16 @@ RP_INLINE void block_to_grid(int order, bool affine, const scatter *w, int64_t b
     four tile[TILE_NODES];
     rp__transfer_batch b;
     load in;
-    memset(tile, 0, (size_t)(RP_DIM == 3 ? side * side * side : side * side) * sizeof tile[0]);
-    memset(&in, 0, sizeof in);
+    memset(tile, 0, (size_t)((RP_DIM == 3 ? side * side * side : side * side) + 3) * sizeof tile[0]);
     for (; first < last; first += BATCH) {
         int count = last - first < BATCH ? (int)(last - first) : BATCH;
         rp__transfer_locate(order, &w->g->lattice, w->p, first, count, &b);
         make_load(w, &b, affine, first, count, &in);
-        for (int l = 0; l < count; l++)
-            add_particle(order, affine, &b, &in, l, tile);
+        make_weights(order, &b, &in);
+        for (int l = 0, end; l < count; l = end) {
+            end = rp__transfer_group(&b, l, count);
+            add_group(order, affine, &in, l, end, tile + b.start[l]);
+        }
     }
     add_tile(order, w, block, tile);
 }

@@ -41,9 +41,68 @@ RP_INLINE void read_tile(int order, const rp__grid *g, int64_t block, const doub
     }
 }
 
-/* out[0] = sum_j N_j u_j; with `gradient` out[1 + a] = sum_j u_j S_j,a, where S takes the second weights on axis a.
- * The sums over x, y, z are nested, so a node costs two multiply-adds. */
-RP_INLINE void read_particle(int order, bool gradient, const rp__transfer_batch *b, int l, const four *tile, four out[4])
+/* Results of a batch: out[r][l] = sum_j N_j u_j of component r; with `gradient`, out[3 + 3 s + r][l] = sum_j u_j S_j,s of
+ * component r, where S takes the second weights on axis s. */
+typedef double results[12][WIDTH];
+
+/* Four particles in one cell, side by side; one component of the tile at a time, the nodes are the same for all four.
+ * The sums over x, y, z are nested. */
+RP_INLINE void read_four(int order, bool gradient, const rp__transfer_batch *b, int l, const four *tile, results out)
+{
+    int nodes = order + 1, side = RP_BLOCK + order, layers = RP_DIM == 3 ? nodes : 1;
+    const double *at = (const double *)(const void *)(tile + b->start[l]);
+    four wx[4], sx[4];
+    for (int i = 0; i < nodes; i++) {
+        rp__transfer_load(&wx[i], &b->weight[0][i][l]);
+        if (gradient)
+            rp__transfer_load(&sx[i], &b->second[0][i][l]);
+    }
+    for (int r = 0; r < RP_DIM; r++) {
+        four v = { 0 }, vx = { 0 }, vy = { 0 }, vz = { 0 };
+        for (int k = 0; k < layers; k++) {
+            four layer = { 0 }, layer_x = { 0 }, layer_y = { 0 }, wz, sz;
+            for (int j = 0; j < nodes; j++) {
+                const double *u = at + 4 * (k * side + j) * side + r;
+                four row = u[0] * wx[0], row_x = { 0 }, wy, sy;
+                if (gradient)
+                    row_x = u[0] * sx[0];
+                for (int i = 1; i < nodes; i++) {
+                    row = rp__transfer_madd(u[4 * i], wx[i], row);
+                    if (gradient)
+                        row_x = rp__transfer_madd(u[4 * i], sx[i], row_x);
+                }
+                rp__transfer_load(&wy, &b->weight[1][j][l]);
+                layer = rp__transfer_madd_lanes(wy, row, layer);
+                if (gradient) {
+                    rp__transfer_load(&sy, &b->second[1][j][l]);
+                    layer_x = rp__transfer_madd_lanes(wy, row_x, layer_x);
+                    layer_y = rp__transfer_madd_lanes(sy, row, layer_y);
+                }
+            }
+            if (RP_DIM == 2) {
+                v = layer, vx = layer_x, vy = layer_y;
+                continue;
+            }
+            rp__transfer_load(&wz, &b->weight[2][k][l]);
+            v = rp__transfer_madd_lanes(wz, layer, v);
+            if (gradient) {
+                rp__transfer_load(&sz, &b->second[2][k][l]);
+                vx = rp__transfer_madd_lanes(wz, layer_x, vx);
+                vy = rp__transfer_madd_lanes(wz, layer_y, vy);
+                vz = rp__transfer_madd_lanes(sz, layer, vz);
+            }
+        }
+        *(rp__transfer_any_four *)(void *)&out[r][l] = v;
+        if (gradient) {
+            *(rp__transfer_any_four *)(void *)&out[3 + r][l] = vx;
+            *(rp__transfer_any_four *)(void *)&out[6 + r][l] = vy;
+            *(rp__transfer_any_four *)(void *)&out[9 + r][l] = vz;
+        }
+    }
+}
+
+/* One particle, the components of the velocity side by side: for what is left of a cell. */
+RP_INLINE void read_one(int order, bool gradient, const rp__transfer_batch *b, int l, const four *tile, results out)
 {
     int nodes = order + 1, side = RP_BLOCK + order, layers = RP_DIM == 3 ? nodes : 1;
     const four *at = tile + b->start[l];
@@ -52,32 +111,49 @@ RP_INLINE void read_particle(int order, bool gradient, const rp__transfer_batch 
         four layer = { 0 }, layer_x = { 0 }, layer_y = { 0 };
         for (int j = 0; j < nodes; j++) {
             const four *u = at + (k * side + j) * side;
-            four row = b->weight[0][0][l] * u[0], row_x = b->second[0][0][l] * u[0];
+            four row = b->weight[0][0][l] * u[0], row_x = { 0 };
+            if (gradient)
+                row_x = b->second[0][0][l] * u[0];
             for (int i = 1; i < nodes; i++) {
-                row += b->weight[0][i][l] * u[i];
+                row = rp__transfer_madd(b->weight[0][i][l], u[i], row);
                 if (gradient)
-                    row_x += b->second[0][i][l] * u[i];
+                    row_x = rp__transfer_madd(b->second[0][i][l], u[i], row_x);
             }
-            layer += b->weight[1][j][l] * row;
+            layer = rp__transfer_madd(b->weight[1][j][l], row, layer);
             if (gradient) {
-                layer_x += b->weight[1][j][l] * row_x;
-                layer_y += b->second[1][j][l] * row;
+                layer_x = rp__transfer_madd(b->weight[1][j][l], row_x, layer_x);
+                layer_y = rp__transfer_madd(b->second[1][j][l], row, layer_y);
             }
         }
-        if (RP_DIM == 3) {
-            v += b->weight[2][k][l] * layer;
-            if (gradient) {
-                vx += b->weight[2][k][l] * layer_x;
-                vy += b->weight[2][k][l] * layer_y;
-                vz += b->second[2][k][l] * layer;
-            }
-        } else {
+        if (RP_DIM == 2) {
             v = layer, vx = layer_x, vy = layer_y;
+            continue;
+        }
+        v = rp__transfer_madd(b->weight[2][k][l], layer, v);
+        if (gradient) {
+            vx = rp__transfer_madd(b->weight[2][k][l], layer_x, vx);
+            vy = rp__transfer_madd(b->weight[2][k][l], layer_y, vy);
+            vz = rp__transfer_madd(b->second[2][k][l], layer, vz);
         }
     }
-    out[0] = v;
-    if (gradient)
-        out[1] = vx, out[2] = vy, out[3] = vz;
+    for (int r = 0; r < RP_DIM; r++) {
+        out[r][l] = v[r];
+        if (gradient)
+            out[3 + r][l] = vx[r], out[6 + r][l] = vy[r], out[9 + r][l] = vz[r];
+    }
+}
+
+/* The particles of a batch, cell by cell. Lanes that read_four fills beyond the end of a cell belong to the next cells,
+ * which come after and overwrite them, or to nobody. */
+RP_INLINE void read_batch(int order, bool gradient, const rp__transfer_batch *b, int count, const four *tile, results out)
+{
+    for (int l = 0; l < count;) {
+        int end = rp__transfer_group(b, l, count);
+        for (; end - l > 2; l = l + 4 < end ? l + 4 : end)
+            read_four(order, gradient, b, l, tile, out);
+        for (; l < end; l++)
+            read_one(order, gradient, b, l, tile, out);
+    }
 }
 
 /* Second weights: those of c_p, or the derivatives. */
@@ -91,55 +167,49 @@ RP_INLINE void second_weights(int order, bool derivatives, double inverse_h, rp_
     }
 }
 
-static void store_matrix(double *const *planes, double (*in)[4][4], int64_t first, int count)
+static void store_matrix(double *const *planes, double (*in)[WIDTH], int64_t first, int count)
 {
     for (int r = 0; r < RP_DIM; r++)
         for (int s = 0; s < RP_DIM; s++)
-            for (int l = 0; l < count; l++)
-                planes[3 * r + s][first + l] = in[l][1 + s][r];
+            memcpy(planes[3 * r + s] + first, in[3 + 3 * s + r], (size_t)count * sizeof(double));
 }
 
-RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64_t first, int count, const four *tile, const four *old)
+static void store_flip(const gather *w, double (*in)[WIDTH], double (*was)[WIDTH], int64_t first, int count)
 {
-    rp__transfer_batch b;
-    _Alignas(64) double out[BATCH][4][4];
-    double inverse_h = 1 / w->g->lattice.h;
-    rp__transfer_locate(order, &w->g->lattice, w->p, first, count, &b);
-    bool grad = w->grad[0];
-    if (affine || grad)
-        second_weights(order, !affine, inverse_h, &b);
-    for (int l = 0; l < count; l++) {
-        four sum[4];
-        if (affine || grad)
-            read_particle(order, true, &b, l, tile, sum);
-        else
-            read_particle(order, false, &b, l, tile, sum);
-        memcpy(out[l], sum, sizeof sum);
+    for (int r = 0; r < RP_DIM; r++) {
+        double *restrict v = w->p->v[r] + first;
+        for (int l = 0; l < count; l++)
+            v[l] = w->flip * (v[l] + (in[r][l] - was[r][l])) + (1 - w->flip) * in[r][l];
     }
-    if (w->before[0]) {
-        for (int l = 0; l < count; l++) {
-            four was[4];
-            read_particle(order, false, &b, l, old, was);
-            for (int r = 0; r < RP_DIM; r++) {
-                double *v = &w->p->v[r][first + l], u = out[l][0][r];
-                *v = w->flip * (*v + (u - was[0][r])) + (1 - w->flip) * u;
-            }
-        }
+}
+
+RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64_t first, int count, rp__transfer_batch *b,
+                                  const four *tile, const four *old)
+{
+    _Alignas(64) results out;
+    double inverse_h = 1 / w->g->lattice.h;
+    bool grad = w->grad[0];
+    rp__transfer_locate(order, &w->g->lattice, w->p, first, count, b);
+    if (affine || grad) {
+        second_weights(order, !affine, inverse_h, b);
+        read_batch(order, true, b, count, tile, out);
+    } else {
+        read_batch(order, false, b, count, tile, out);
+    }
+    if (!affine && w->before[0]) {
+        _Alignas(64) results was;
+        read_batch(order, false, b, count, old, was);
+        store_flip(w, out, was, first, count);
     } else {
         for (int r = 0; r < RP_DIM; r++)
-            for (int l = 0; l < count; l++)
-                w->p->v[r][first + l] = out[l][0][r];
+            memcpy(w->p->v[r] + first, out[r], (size_t)count * sizeof(double));
     }
     if (affine)
         store_matrix(w->c, out, first, count);
     if (grad) {
         if (affine && order > 1) {
-            second_weights(order, true, inverse_h, &b);
-            for (int l = 0; l < count; l++) {
-                four sum[4];
-                read_particle(order, true, &b, l, tile, sum);
-                memcpy(out[l], sum, sizeof sum);
-            }
+            second_weights(order, true, inverse_h, b);
+            read_batch(order, true, b, count, tile, out);
         }
         store_matrix(w->grad, out, first, count);
         for (int r = 0; r < 3 && RP_DIM == 2; r++) {
@@ -158,8 +228,9 @@ RP_INLINE void block_to_particles(int order, bool affine, const gather *w, int64
     read_tile(order, w->g, block, w->velocity, tile);
     if (w->before[0])
         read_tile(order, w->g, block, w->before, old);
+    rp__transfer_batch b = { 0 }; /* lanes past the batch are read, though not used */
     for (; first < last; first += BATCH)
-        batch_to_particles(order, affine, w, first, last - first < BATCH ? (int)(last - first) : BATCH, tile, old);
+        batch_to_particles(order, affine, w, first, last - first < BATCH ? (int)(last - first) : BATCH, &b, tile, old);
 }
 
 #define BLOCK_TO_PARTICLES(name, order, affine)                                 \
@@ -197,7 +268,7 @@ void RP_D(rp__transfer_to_particles)(const rp__grid *g, rp__particles *p, const 
 
 /* ---- one scalar ---- */
 
-static void scalar_blocks(void *context, int64_t begin, int64_t end, int order)
+RP_INLINE void scalar_blocks(int order, void *context, int64_t begin, int64_t end)
 {
     const gather *w = context;
     int nodes = order + 1, side = RP_BLOCK + order, layers = RP_DIM == 3 ? nodes : 1, depth = RP_DIM == 3 ? side : 1;
@@ -229,17 +300,17 @@ static void scalar_blocks(void *context, int64_t begin, int64_t end, int order)
 static void scalar_1(void *context, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
-    scalar_blocks(context, begin, end, 1);
+    scalar_blocks(1, context, begin, end);
 }
 static void scalar_2(void *context, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
-    scalar_blocks(context, begin, end, 2);
+    scalar_blocks(2, context, begin, end);
 }
 static void scalar_3(void *context, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
-    scalar_blocks(context, begin, end, 3);
+    scalar_blocks(3, context, begin, end);
 }
 
 void RP_D(rp__transfer_scalar_to_particles)(const rp__grid *g, const rp__particles *p, int order, const double *value, double *result)
