@@ -264,7 +264,7 @@ static void distributions_have_their_moments(void **state)
 
 /* ---- splines ---- */
 
-/* The B-spline of an order at distance x, by its recursion on itself   [deboor2001, IX (14)]: the plain twin. */
+/* The B-spline of an order at distance x, by its recursion on itself   [deboor2001, ch. IX]: the plain twin. */
 static double spline_ref(int order, double x)
 {
     if (order == 0)
