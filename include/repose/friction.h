@@ -113,6 +113,7 @@ RP_API rp_result rp_friction_write_solution(const rp_friction *problem, const ch
     S(AUTO, "auto", "Gauss-Seidel first, others when it stalls")                                     \
     S(GAUSS_SEIDEL, "gs", "Gauss-Seidel in the order of the contacts")                               \
     S(GAUSS_SEIDEL_COLOURED, "gs-coloured", "Gauss-Seidel colour by colour, in parallel")            \
+    S(GAUSS_SEIDEL_FOCUSED, "gs-focused", "Gauss-Seidel with extra work around the worst contacts")  \
     S(PROJECTED_GRADIENT, "pg", "projected gradient with line search")                               \
     S(APGD, "apgd", "accelerated projected gradient descent")                                        \
     S(SPG, "spg", "spectral projected gradient")                                                     \

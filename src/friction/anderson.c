@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-bool rp__anderson_make(rp__anderson *t, const rp_friction *p)
+bool rp__anderson_make(rp__anderson *t, const rp_friction *p, const int32_t *items, int64_t count)
 {
-    int64_t n = p->contacts * p->dimension;
+    int64_t n = count * p->dimension;
     memset(t, 0, sizeof *t);
     t->n = n;
     t->memory = rp__base_alloc_zero((size_t)n * (2 * RP__ANDERSON_DEPTH + 3) * sizeof(double));
@@ -21,7 +21,7 @@ bool rp__anderson_make(rp__anderson *t, const rp_friction *p)
     t->last_residual = t->last_image + n;
     t->weight = t->last_residual + n;
     for (int64_t i = 0; i < n; i++)
-        t->weight[i] = sqrt(p->norm[i / p->dimension]);
+        t->weight[i] = sqrt(p->norm[items ? items[i / p->dimension] : i / p->dimension]);
     return true;
 }
 

@@ -18,7 +18,8 @@ typedef struct rp__anderson {
     bool started;
 } rp__anderson;
 
-bool rp__anderson_make(rp__anderson *t, const rp_friction *p);
+/* For the contacts listed, or all when `items` is NULL. */
+bool rp__anderson_make(rp__anderson *t, const rp_friction *p, const int32_t *items, int64_t count);
 void rp__anderson_free(rp__anderson *t);
 
 /* `from` is r, `to` is G(r); `to` becomes the next start. Returns false when it stays G(r) (the memory was dropped). */

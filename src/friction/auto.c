@@ -16,6 +16,8 @@ static rp_result run_stage(rp__friction_run *run, const stage *s)
     switch (s->solver) {
     case RP_FRICTION_GAUSS_SEIDEL:
         return rp__friction_gauss_seidel(run, run->coloured, s->acceleration);
+    case RP_FRICTION_GAUSS_SEIDEL_FOCUSED:
+        return rp__friction_focus(run);
     case RP_FRICTION_CADOUX:
         return rp__friction_cadoux(run);
     case RP_FRICTION_ADMM:
@@ -28,9 +30,13 @@ static rp_result run_stage(rp__friction_run *run, const stage *s)
 rp_result rp__friction_auto(rp__friction_run *run)
 {
     static const stage stages[] = {
-        { RP_FRICTION_GAUSS_SEIDEL, RP_FRICTION_ANDERSON, 400, 6, 0.7 }, { RP_FRICTION_APGD, 0, 1000, 200, 0.7 },
-        { RP_FRICTION_GAUSS_SEIDEL, RP_FRICTION_MOMENTUM, 1000, 10, 0.7 }, { RP_FRICTION_GAUSS_SEIDEL, RP_FRICTION_PLAIN, 1000, 10, 0.9 },
-        { RP_FRICTION_CADOUX, 0, 2000, 20, 0.8 }, { RP_FRICTION_SPG, 0, 2000, 500, 0.7 }, { RP_FRICTION_ADMM, 0, 200, 50, 0.7 },
+        { RP_FRICTION_GAUSS_SEIDEL, RP_FRICTION_ANDERSON, 400, 6, 0.7 },
+        { RP_FRICTION_APGD, RP_FRICTION_PLAIN, 1500, 200, 0.7 },
+        { RP_FRICTION_GAUSS_SEIDEL_FOCUSED, RP_FRICTION_PLAIN, 200, 25, 0.9 },
+        { RP_FRICTION_GAUSS_SEIDEL, RP_FRICTION_MOMENTUM, 1000, 10, 0.7 },
+        { RP_FRICTION_CADOUX, RP_FRICTION_PLAIN, 6000, 20, 0.8 },
+        { RP_FRICTION_SPG, RP_FRICTION_PLAIN, 1000, 500, 0.7 },
+        { RP_FRICTION_ADMM, RP_FRICTION_PLAIN, 50, 25, 0.7 },
     };
     const rp_friction_operator_def *c = &run->p->callbacks;
     bool sweeps = run->p->kind != RP__CALLBACKS || (c->start && c->gather && c->scatter);
@@ -38,7 +44,8 @@ rp_result rp__friction_auto(rp__friction_run *run)
     for (int64_t share = 1;; share *= 2)
         for (size_t k = 0; k < sizeof stages / sizeof *stages; k++) {
             const stage *s = &stages[k];
-            if (s->solver == RP_FRICTION_GAUSS_SEIDEL && !sweeps)
+            if ((s->solver == RP_FRICTION_GAUSS_SEIDEL && !sweeps) ||
+                (s->solver == RP_FRICTION_GAUSS_SEIDEL_FOCUSED && run->p->kind == RP__CALLBACKS))
                 continue;
             memcpy(run->r, run->best, (size_t)run->n * sizeof(double));
             rp__friction_begin_stage(run, s->solver, s->iterations * share, 0, (int)(s->patience * share), s->gain);

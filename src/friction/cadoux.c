@@ -10,7 +10,7 @@
 rp_result rp__friction_cadoux(rp__friction_run *run)
 {
     const rp_friction *p = run->p;
-    rp_friction_solver inner = run->o->solver == RP_FRICTION_CADOUX ? run->o->inner : RP_FRICTION_SPG;
+    rp_friction_solver inner = run->o->solver == RP_FRICTION_CADOUX ? run->o->inner : RP_FRICTION_APGD;
     double *s = RP_NEW_ARRAY(double, p->contacts);
     rp_result result = s ? RP_OK : RP_OUT_OF_MEMORY;
     double forcing = 0.1;

@@ -9,14 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-static void sweep_free(rp__friction_sweep *sweep)
+void rp__friction_sweep_free(rp__friction_sweep *sweep)
 {
     rp__base_free(sweep->factors);
     rp__base_free(sweep->change);
 }
 
-/* Sets v = Y r, or the operator's own state. */
-static void start(rp__friction_run *run)
+void rp__friction_sweep_start(rp__friction_run *run)
 {
     const rp_friction *p = run->p;
     if (p->kind == RP__FACTORED)
@@ -74,7 +73,7 @@ static rp_result booster_make(booster *t, const rp__friction_run *run, rp_fricti
     if (kind == RP_FRICTION_PLAIN)
         return RP_OK;
     t->memory = RP_NEW_ARRAY(double, 2 * run->n);
-    if (!t->memory || (kind == RP_FRICTION_ANDERSON && !rp__anderson_make(&t->anderson, run->p)))
+    if (!t->memory || (kind == RP_FRICTION_ANDERSON && !rp__anderson_make(&t->anderson, run->p, NULL, run->p->contacts)))
         return RP_OUT_OF_MEMORY;
     t->from = t->memory;
     t->last = t->memory + run->n;
@@ -130,13 +129,13 @@ static void boost(booster *t, rp__friction_run *run)
     else
         rp__anderson_step(&t->anderson, t->from, run->r);
     memcpy(t->from, run->r, (size_t)run->n * sizeof(double));
-    start(run);
+    rp__friction_sweep_start(run);
 }
 
 static void iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__friction_colors *colors, booster *t)
 {
     int64_t every = run->o->check_every, since = 0, wait = 1;
-    start(run);
+    rp__friction_sweep_start(run);
     booster_start(t, run);
     for (;;) {
         sweep_all(run->p, sweep, colors);
@@ -150,7 +149,7 @@ static void iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__
             since = 0;
             wait = h <= 1 ? (wait < 16 ? wait * 2 : 16) : 1; /* a hint that proved wrong must not cost a product each sweep */
             if (run->p->kind == RP__CALLBACKS)
-                start(run); /* W r by the rounding of one product, not of a thousand changes */
+                rp__friction_sweep_start(run); /* W r by the rounding of one product, not of a thousand changes */
         }
         boost(t, run);
     }
@@ -171,7 +170,7 @@ rp_result rp__friction_gauss_seidel(rp__friction_run *run, bool coloured, rp_fri
         iterate(run, &sweep, coloured ? &colors : NULL, &b);
     booster_free(&b);
     rp__friction_colors_free(&colors);
-    sweep_free(&sweep);
+    rp__friction_sweep_free(&sweep);
     return result;
 }
 
@@ -181,7 +180,7 @@ rp_result rp__friction_gauss_seidel_inner(rp__friction_run *run, const double *s
     rp__friction_sweep sweep = { .run = run, .s = s };
     rp_result result = RP__CONE_CALL(p, rp__friction_sweep_make, &sweep);
     if (result == RP_OK)
-        start(run);
+        rp__friction_sweep_start(run);
     for (int64_t k = 0; k < limit && result == RP_OK; k++) {
         sweep_all(p, &sweep, NULL);
         if (!rp__friction_tick(run) || hint(run, &sweep) * run->tolerance <= 0.3 * goal)
@@ -192,6 +191,6 @@ rp_result rp__friction_gauss_seidel_inner(rp__friction_run *run, const double *s
         for (int64_t i = 0; i < run->n; i++)
             run->u[i] += p->b[i];
     }
-    sweep_free(&sweep);
+    rp__friction_sweep_free(&sweep);
     return result;
 }

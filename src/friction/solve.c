@@ -282,6 +282,8 @@ static rp_result check_options(const rp_friction *p, const rp_friction_options *
     const rp_friction_operator_def *c = &p->callbacks;
     if (p->kind == RP__CALLBACKS && sweeps && (!c->start || !c->gather || !c->scatter))
         return rp__base_fail(RP_UNSUPPORTED, "this operator lacks start, gather or scatter: Gauss-Seidel cannot use it");
+    if (p->kind == RP__CALLBACKS && o->solver == RP_FRICTION_GAUSS_SEIDEL_FOCUSED)
+        return rp__base_fail(RP_UNSUPPORTED, "an operator does not tell which contacts are neighbours: gs-focused cannot use it");
     return RP_OK;
 }
 
@@ -294,6 +296,8 @@ static rp_result dispatch(rp__friction_run *run)
         return rp__friction_gauss_seidel(run, false, run->o->acceleration);
     case RP_FRICTION_GAUSS_SEIDEL_COLOURED:
         return rp__friction_gauss_seidel(run, true, run->o->acceleration);
+    case RP_FRICTION_GAUSS_SEIDEL_FOCUSED:
+        return rp__friction_focus(run);
     case RP_FRICTION_PROJECTED_GRADIENT:
     case RP_FRICTION_APGD:
     case RP_FRICTION_SPG:

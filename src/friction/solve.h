@@ -75,6 +75,7 @@ rp_result rp__friction_gauss_seidel(rp__friction_run *run, bool coloured, rp_fri
 rp_result rp__friction_gradient(rp__friction_run *run, rp_friction_solver which);
 rp_result rp__friction_cadoux(rp__friction_run *run);
 rp_result rp__friction_admm(rp__friction_run *run);
+rp_result rp__friction_focus(rp__friction_run *run);
 rp_result rp__friction_auto(rp__friction_run *run);
 
 /* A convex problem inside Cadoux: the correction s is fixed; stops when the natural residual with s is below `goal` (in the unit of

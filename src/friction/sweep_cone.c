@@ -113,3 +113,15 @@ void RP_CONE_NAME(rp__friction_sweep_visit)(const rp_friction *p, rp__friction_s
             scatter(p, run, i, change);
     }
 }
+
+void RP_CONE_NAME(rp__friction_sweep_move)(const rp_friction *p, rp__friction_sweep *sweep, int64_t i, const double *next)
+{
+    double change[D], moved = 0, *r = sweep->run->r + i * D;
+    for (int a = 0; a < D; a++) {
+        change[a] = next[a] - r[a];
+        moved += change[a] * change[a];
+        r[a] = next[a];
+    }
+    if (moved > 0)
+        scatter(p, sweep->run, i, change);
+}
