@@ -174,6 +174,10 @@ RP_API double rp_film_rate(const rp_film *film);                   /* pictures a
 RP_API rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, void *context, rp_image *out);
 RP_API rp_result rp_film_scan(rp_film *film);                      /* looks again for frames (a run that goes on) */
 
+/* Makes the grain samples of all frames that have none yet (rp_film_def.grains_per_particle above 0), one frame from the
+ * other; kept in FOLDER/samples. Call it after each frame of a run, or once afterwards; pictures call it as needed. */
+RP_API rp_result rp_film_make_samples(rp_film *film, rp_progress_fn progress, void *context);
+
 /* PNG files to a video (.mp4 or .webm by the name) with the program ffmpeg. RP_NOT_FOUND: there is no ffmpeg. The video appears
  * whole or not at all. */
 RP_API rp_result rp_video_encode(const char *const *pictures, int64_t count, double rate, const char *path,

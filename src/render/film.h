@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "io/io.h"
 
+#include <repose/grains.h>
 #include <repose/render.h>
 
 typedef struct film_body {
@@ -50,5 +51,12 @@ rp_view rp__film_view_at(const rp_film *film, double time);
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
 rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_image *image);
 rp_result rp__film_find_range(rp_film *film);
+/* 3 bytes a particle; `material` and `id` may be NULL. */
+rp_result rp__film_colours(rp_film *film, const rp_frame *frame, const double *material, const double *id, uint8_t *colours);
+
+/* Samples of the i-th frame, made from those before it when they are not there. Free with rp_samples_free. */
+rp_result rp__film_samples(rp_film *film, int64_t i, rp_samples *out);
+/* Samples in place of particles. */
+rp_result rp__film_add_samples(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
 
 #endif

@@ -267,7 +267,7 @@ static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *se
         return coin_axes(frame, id, set, b);
     }
     if (strcmp(shape, "ellipsoid") == 0) {
-        RP_TRY(planes_of(frame, "frame", 6, set->ellipsoid, b));
+        RP_TRY(planes_of(frame, "ellipsoid", 6, set->ellipsoid, b));
         set->shape = set->ellipsoid[0] ? RP_GRAIN_ELLIPSOID : RP_GRAIN_SPHERE;
     }
     return RP_OK;
@@ -275,7 +275,8 @@ static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *se
 
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render)
 {
-    (void)i;
+    if (film->def.grains_per_particle > 0)
+        return rp__film_add_samples(film, frame, i, render);
     borrowed b = { 0 };
     uint8_t *colours = NULL;
     rp_grain_set set = rp_default_grain_set();

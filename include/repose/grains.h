@@ -1,0 +1,58 @@
+/* Grain samples: many points to look at for each particle. They are carried along by the particles around them and never leave
+ * the material: each stays in the ellipsoid of the particle that owns it. */
+#ifndef REPOSE_GRAINS_H
+#define REPOSE_GRAINS_H
+
+#include <repose/export.h>
+#include <repose/output.h>
+#include <repose/result.h>
+#include <repose/shape.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+RP_BEGIN
+
+typedef struct rp_samples_def {
+    double per_particle;          /* of a particle of mean volume */
+    uint64_t seed;
+    int dim;
+    double cell_size;
+    double volume_fraction;       /* of packed grains: turns volumes into sizes where a frame has no ellipsoids */
+    double lower[3], upper[3];    /* of the domain */
+    bool open[6];                 /* faces that samples may cross: -x +x -y +y -z +z */
+    const rp_shape *const *bodies; /* shape of body b of the frames, in its own frame; NULL entries are left out */
+    int body_count;
+} rp_samples_def;
+RP_API rp_samples_def rp_default_samples_def(void);
+/* From the definition of a run: domain, walls, bodies. `bodies` must have room for sim->body_count pointers. */
+RP_API rp_samples_def rp_samples_def_of(const rp_sim_def *sim, const rp_shape **bodies);
+
+/* Samples of one frame, in the order of its particles: those of particle i are first[i] … first[i + 1] - 1. */
+typedef struct rp_samples {
+    int64_t particles, count, frame;
+    int64_t *first;               /* particles + 1 */
+    int16_t *offset;              /* 3 a sample: from the particle, in units of scale / 32767 */
+    uint8_t *tone;                /* kept for life: chooses colour and tilt of the grain */
+    double scale;                 /* [m] */
+    double unit_volume;           /* volume of grains that a sample stands for */
+} rp_samples;
+RP_API void rp_samples_free(rp_samples *samples);
+
+/* Fresh samples in the ellipsoids of a frame. */
+RP_API rp_result rp_samples_seed(const rp_samples_def *def, const rp_frame *frame, rp_samples *out);
+/* The samples of `before` moved to the frame `after`: the fit of the motion of the particles around carries them; a sample that
+ * leaves its ellipsoid goes to another that holds it, or back to the rim. Particles that split, merge, appear and vanish
+ * are found by their ids. */
+RP_API rp_result rp_samples_advance(const rp_samples_def *def, const rp_samples *samples, const rp_frame *before,
+                                    const rp_frame *after, rp_samples *out);
+
+/* Positions of the samples of particles begin … end - 1, from plane index 0 on. */
+RP_API void rp_samples_positions(const rp_samples *samples, const rp_frame *frame, int64_t begin, int64_t end, double *x,
+                                 double *y, double *z);
+
+/* 7 bytes a sample and 2 a particle, with a checksum. */
+RP_API rp_result rp_samples_write(const rp_samples *samples, const char *path);
+RP_API rp_result rp_samples_read(const char *path, rp_samples *out);
+
+RP_END
+#endif

@@ -1,0 +1,336 @@
+/* Samples from one frame to the next.
+ *
+ * Around a particle the motion of its neighbours over the frame is fitted by a linear map,
+ *
+ *     A = [sum_j w_j dx_j(after) dx_j(before)ᵀ] [sum_j w_j dx_j(before) dx_j(before)ᵀ]^-1,   w_j = (1 - |dx_j|²/h²)²,
+ *
+ * the grid's velocity field integrated over the frame as the particles felt it, and a sample at offset r goes to
+ * x_after + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
+ * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest. */
+#include "exec/exec.h"
+#include "grains/grains.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct move {
+    const rp_samples_def *def;
+    const rp_samples *samples;
+    const rp_frame *before_frame, *after_frame;
+    const rp__carriers *before, *after;
+    const int32_t *next;          /* index in `after` of a particle of `before`, -1 if gone */
+    double radius;                /* of the neighbourhood */
+    double scale, margin, dt;
+    const rp_field_view *velocity;
+    int32_t *owner;               /* of each sample, -1: gone */
+    int16_t *offset;
+} move;
+
+/* ---- who is who ---- */
+
+typedef struct id_index {
+    int64_t id;
+    int32_t index;
+} id_index;
+
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = ((const id_index *)a)->id, y = ((const id_index *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t find_id(const id_index *sorted, int64_t n, int64_t id)
+{
+    int64_t low = 0, high = n;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (sorted[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && sorted[low].id == id ? sorted[low].index : -1;
+}
+
+/* next[i] for the particles of `from`. */
+static rp_result match_ids(const rp__carriers *from, const rp__carriers *to, int32_t *next)
+{
+    id_index *sorted = RP_NEW_ARRAY(id_index, to->count + 1);
+    if (!sorted)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < to->count; i++)
+        sorted[i] = (id_index){ to->id[i], (int32_t)i };
+    qsort(sorted, (size_t)to->count, sizeof *sorted, by_id);
+    for (int64_t i = 0; i < from->count; i++)
+        next[i] = (int32_t)find_id(sorted, to->count, from->id[i]);
+    rp__base_free(sorted);
+    return RP_OK;
+}
+
+/* ---- the fit ---- */
+
+static bool invert_symmetric(const double d[6], double inverse[6])
+{
+    double a = d[1] * d[2] - d[5] * d[5], b = d[4] * d[5] - d[3] * d[2], c = d[3] * d[5] - d[4] * d[1];
+    double det = d[0] * a + d[3] * b + d[4] * c;
+    if (!(det > 0))
+        return false;
+    inverse[0] = a / det, inverse[3] = b / det, inverse[4] = c / det;
+    inverse[1] = (d[0] * d[2] - d[4] * d[4]) / det;
+    inverse[2] = (d[0] * d[1] - d[3] * d[3]) / det;
+    inverse[5] = (d[3] * d[4] - d[0] * d[5]) / det;
+    return true;
+}
+
+/* Adds neighbour j of particle i to B = sum w dy dxᵀ and D = sum w dx dxᵀ. */
+static int add_neighbour(const move *m, int64_t i, int64_t j, double b[9], double dd[6])
+{
+    const rp__carriers *p = m->before, *q = m->after;
+    double dx[3], dy[3], r2 = 0;
+    for (int d = 0; d < 3; d++) {
+        dx[d] = p->x[d][j] - p->x[d][i];
+        dy[d] = q->x[d][m->next[j]] - q->x[d][m->next[i]];
+        r2 += dx[d] * dx[d];
+    }
+    double w = 1 - r2 / (m->radius * m->radius);
+    if (w <= 0)
+        return 0;
+    w *= w;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            b[3 * r + c] += w * dy[r] * dx[c];
+    dd[0] += w * dx[0] * dx[0], dd[1] += w * dx[1] * dx[1], dd[2] += w * dx[2] * dx[2];
+    dd[3] += w * dx[0] * dx[1], dd[4] += w * dx[0] * dx[2], dd[5] += w * dx[1] * dx[2];
+    return 1;
+}
+
+/* A tends to the identity where neighbours are few: both sums get a multiple of the unit matrix. */
+static void fit_motion(const move *m, int64_t i, double a[9])
+{
+    const rp__cells *cells = &m->before->cells;
+    double b[9] = { 0 }, dd[6] = { 0 }, inverse[6];
+    int64_t low[3], high[3];
+    int found = 0;
+    for (int k = 0; k < 9; k++)
+        a[k] = k % 4 == 0;
+    if (m->next[i] < 0)
+        return;
+    for (int d = 0; d < 3; d++) {
+        low[d] = rp__grains_cell(cells, d, m->before->x[d][i] - m->radius);
+        high[d] = rp__grains_cell(cells, d, m->before->x[d][i] + m->radius);
+    }
+    for (int64_t z = low[2]; z <= high[2]; z++)
+        for (int64_t y = low[1]; y <= high[1]; y++) {
+            int64_t row = cells->size[0] * (y + cells->size[1] * z);
+            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
+                int64_t j = cells->items[k];
+                if (j != i && m->next[j] >= 0)
+                    found += add_neighbour(m, i, j, b, dd);
+            }
+        }
+    if (found < 4)
+        return;
+    double keep = 0.02 * (dd[0] + dd[1] + dd[2]);
+    for (int k = 0; k < 3; k++)
+        dd[k] += keep, b[4 * k] += keep;
+    if (!invert_symmetric(dd, inverse))
+        return;
+    static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
+    double size = 0;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+            a[3 * r + c] = b[3 * r] * inverse[at[0][c]] + b[3 * r + 1] * inverse[at[1][c]] + b[3 * r + 2] * inverse[at[2][c]];
+            size += a[3 * r + c] * a[3 * r + c];
+        }
+    if (!(size < 27)) /* no continuum any more: grains that scatter */
+        for (int k = 0; k < 9; k++)
+            a[k] = k % 4 == 0;
+}
+
+/* ---- one sample ---- */
+
+/* The particle whose ellipsoid holds x deepest. */
+static int64_t deepest(const move *m, const double x[3], double *depth)
+{
+    const rp__carriers *q = m->after;
+    const rp__cells *cells = &q->cells;
+    int64_t low[3], high[3], best = -1;
+    *depth = INFINITY;
+    if (q->count == 0)
+        return -1;
+    for (int d = 0; d < 3; d++) {
+        low[d] = rp__grains_cell(cells, d, x[d] - cells->width);
+        high[d] = rp__grains_cell(cells, d, x[d] + cells->width);
+    }
+    for (int64_t z = low[2]; z <= high[2]; z++)
+        for (int64_t y = low[1]; y <= high[1]; y++) {
+            int64_t row = cells->size[0] * (y + cells->size[1] * z);
+            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
+                double here = rp__grains_depth(q, cells->items[k], x);
+                if (here < *depth)
+                    *depth = here, best = cells->items[k];
+            }
+        }
+    return best;
+}
+
+/* Moves to the rim of ellipsoid q when outside. */
+static void pull_in(const rp__carriers *c, int64_t q, double depth, double x[3])
+{
+    double s = depth > 1 ? 0.999 / sqrt(depth) : 1;
+    for (int d = 0; d < 3; d++)
+        x[d] = c->x[d][q] + s * (x[d] - c->x[d][q]);
+}
+
+static void move_sample(const move *m, int64_t i, int64_t k, const double a[9])
+{
+    const rp__carriers *p = m->before, *q = m->after;
+    int64_t owner = m->next[i];
+    double r[3], x[3], depth = INFINITY;
+    for (int d = 0; d < 3; d++)
+        r[d] = rp__grains_unpack(m->samples->offset[3 * k + d], m->samples->scale);
+    for (int d = 0; d < 3; d++) {
+        double v = owner < 0 && m->velocity ? ((const double *)m->velocity->data)[d * m->velocity->stride + i] : 0;
+        double centre = owner >= 0 ? q->x[d][owner] : p->x[d][i] + m->dt * v;
+        x[d] = centre + a[3 * d] * r[0] + a[3 * d + 1] * r[1] + a[3 * d + 2] * r[2];
+    }
+    if (owner >= 0)
+        depth = rp__grains_depth(q, owner, x);
+    if (!(depth <= 1)) {
+        double other_depth;
+        int64_t other = deepest(m, x, &other_depth);
+        bool merged = owner < 0 && other_depth <= 4; /* its particle went into another; else it left with it */
+        if (other >= 0 && (merged || (owner >= 0 && other_depth < depth)))
+            owner = other, depth = other_depth;
+    }
+    m->owner[k] = (int32_t)owner;
+    if (owner < 0)
+        return;
+    pull_in(q, owner, depth, x);
+    double home[3] = { q->x[0][owner], q->x[1][owner], q->x[2][owner] };
+    rp__grains_keep_out(m->def, m->after_frame, m->margin, home, x);
+    for (int d = 0; d < 3; d++)
+        m->offset[3 * k + d] = rp__grains_pack(x[d] - home[d], m->scale);
+}
+
+static void move_particles(void *context, int64_t begin, int64_t end, int worker)
+{
+    const move *m = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        double a[9];
+        if (m->samples->first[i] == m->samples->first[i + 1])
+            continue;
+        fit_motion(m, i, a);
+        for (int64_t k = m->samples->first[i]; k < m->samples->first[i + 1]; k++)
+            move_sample(m, i, k, a);
+    }
+}
+
+/* ---- collecting ---- */
+
+/* How many samples each particle keeps of those that came, and how many fresh ones it gets. */
+static void set_counts(const move *m, rp_samples *out, int64_t *kept)
+{
+    const rp__carriers *q = m->after;
+    for (int64_t k = 0; k < m->samples->count; k++)
+        if (m->owner[k] >= 0)
+            kept[m->owner[k]]++;
+    out->first[0] = 0;
+    for (int64_t i = 0; i < q->count; i++) {
+        int64_t wanted = rp__grains_wanted(q, i, out->unit_volume, m->def->seed), most = 3 * wanted + 4;
+        if (most > 65535)
+            most = 65535;
+        kept[i] = kept[i] > most ? most : kept[i];
+        int64_t fresh = 4 * kept[i] < wanted ? wanted - kept[i] : 0; /* from an emitter, or a hole */
+        out->first[i + 1] = out->first[i] + kept[i] + fresh;
+    }
+    out->count = out->first[q->count];
+}
+
+static rp_result finish(const move *m, rp_samples *out)
+{
+    const rp__carriers *q = m->after;
+    int64_t *kept = rp__base_alloc_zero(sizeof *kept * (size_t)(q->count + 1));
+    int64_t *placed = rp__base_alloc_zero(sizeof *placed * (size_t)(q->count + 1));
+    out->first = RP_NEW_ARRAY(int64_t, q->count + 1);
+    rp_result result = kept && placed && out->first ? RP_OK : RP_OUT_OF_MEMORY;
+    if (result == RP_OK) {
+        set_counts(m, out, kept);
+        out->offset = RP_NEW_ARRAY(int16_t, 3 * out->count + 3);
+        out->tone = RP_NEW_ARRAY(uint8_t, out->count + 1);
+        result = out->offset && out->tone ? RP_OK : RP_OUT_OF_MEMORY;
+    }
+    for (int64_t k = 0; k < m->samples->count && result == RP_OK; k++) { /* stable: the order never depends on threads */
+        int64_t o = m->owner[k];
+        if (o < 0 || placed[o] >= kept[o])
+            continue;
+        int64_t to = out->first[o] + placed[o]++;
+        memcpy(out->offset + 3 * to, m->offset + 3 * k, 3 * sizeof *out->offset);
+        out->tone[to] = m->samples->tone[k];
+    }
+    for (int64_t i = 0; i < q->count && result == RP_OK; i++)
+        for (int64_t to = out->first[i] + kept[i]; to < out->first[i + 1]; to++) {
+            double x[3];
+            /* numbers that the first seeding did not use, and other ones at each frame */
+            int64_t number = (out->frame + 1) * 65536 + (to - out->first[i]);
+            rp__grains_place(m->def, q, m->after_frame, i, number, m->margin, x, &out->tone[to]);
+            for (int d = 0; d < 3; d++)
+                out->offset[3 * to + d] = rp__grains_pack(x[d] - q->x[d][i], out->scale);
+        }
+    rp__base_free(kept);
+    rp__base_free(placed);
+    return result;
+}
+
+static rp_result advance(const rp_samples_def *def, const rp_samples *samples, const rp_frame *before, const rp_frame *after,
+                         const rp__carriers *p, const rp__carriers *q, rp_samples *out)
+{
+    int32_t *next = RP_NEW_ARRAY(int32_t, p->count + 1), *owner = RP_NEW_ARRAY(int32_t, samples->count + 1);
+    int16_t *offset = RP_NEW_ARRAY(int16_t, 3 * samples->count + 3);
+    rp_result result = next && owner && offset ? match_ids(p, q, next) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK) {
+        const rp_field_view *velocity = rp_frame_field(before, "velocity");
+        if (velocity && (velocity->info.type != RP_F64 || velocity->info.components != 3))
+            velocity = NULL;
+        out->particles = q->count;
+        out->frame = after->index;
+        out->scale = 1.5 * fmax(q->reach, 1e-300);
+        out->unit_volume = samples->unit_volume;
+        move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
+                   .next = next, .radius = p->cells.width, .scale = out->scale, .dt = after->time - before->time,
+                   .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,
+                   .offset = offset };
+        rp__exec_for(p->count, 512, move_particles, &m);
+        result = finish(&m, out);
+    }
+    rp__base_free(next);
+    rp__base_free(owner);
+    rp__base_free(offset);
+    return result;
+}
+
+rp_result rp_samples_advance(const rp_samples_def *def, const rp_samples *samples, const rp_frame *before, const rp_frame *after,
+                             rp_samples *out)
+{
+    if (samples->particles != before->count)
+        return rp__base_fail(RP_BAD_ARGUMENT, "samples of %lld particles do not belong to a frame of %lld",
+                             (long long)samples->particles, (long long)before->count);
+    if (samples->count == 0 && !(samples->unit_volume > 0))
+        return rp_samples_seed(def, after, out); /* nothing was there yet */
+    rp__carriers p = { 0 }, q = { 0 };
+    rp_samples moved = { 0 };
+    rp_result result = rp__grains_carriers(def, before, false, &p);
+    if (result == RP_OK)
+        result = rp__grains_carriers(def, after, true, &q);
+    if (result == RP_OK)
+        result = advance(def, samples, before, after, &p, &q, &moved);
+    rp__grains_carriers_free(&p);
+    rp__grains_carriers_free(&q);
+    if (result != RP_OK)
+        rp_samples_free(&moved);
+    else
+        *out = moved;
+    return result;
+}
