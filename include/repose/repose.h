@@ -4,10 +4,12 @@
 
 #include <repose/export.h>
 #include <repose/field.h>
+#include <repose/grains.h>
 #include <repose/log.h>
 #include <repose/memory.h>
 #include <repose/output.h>
 #include <repose/param.h>
+#include <repose/render.h>
 #include <repose/result.h>
 #include <repose/scene.h>
 #include <repose/shape.h>
