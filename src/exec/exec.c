@@ -57,6 +57,7 @@ void rp__exec_restore(unsigned control)
 typedef struct job {
     void (*run)(struct job *job, int worker);
     void *context;
+    int limit;          /* rp__exec_threads() of the caller, and so of its workers */
     atomic_int meeting; /* see meet */
     atomic_int size;    /* threads in the region: each sets the same number before it reads it */
 } job;
@@ -74,17 +75,20 @@ static int size_of(const job *j)
 
 static void run_on_this_thread(job *j, int worker)
 {
-    int outer = this_worker;
+    int outer = this_worker, outer_count = thread_count;
     unsigned control = rp__exec_flush_to_zero();
     this_worker = worker;
+    thread_count = j->limit;
     j->run(j, worker);
     this_worker = outer;
+    thread_count = outer_count;
     rp__exec_restore(control);
 }
 
 /* Runs j->run on `threads` threads; inside a region (ours or the caller's) or for one thread on the calling thread alone. */
 static void fork_and_join(job *j, int threads)
 {
+    j->limit = rp__exec_threads();
     if (threads <= 1 || this_worker >= 0 || omp_in_parallel()) {
         atomic_store_explicit(&j->size, 1, memory_order_relaxed);
         run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);

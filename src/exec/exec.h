@@ -6,7 +6,7 @@
 #include <repose/result.h>
 #include <stdint.h>
 
-/* Threads used by the calls below from this thread; 0 = all cores. */
+/* Threads used by the calls below from this thread (and, inside one of them, what its caller set); 0 = all cores. */
 void rp__exec_set_threads(int count);
 int rp__exec_threads(void);
 

@@ -69,6 +69,7 @@ static void chunks_depend_on_the_data_alone(void **state)
         rp__exec_set_threads(counts[c]);
         rp__exec_for(N, 1000, record_chunk, r);
         assert_memory_equal(r->end, first.end, sizeof first.end);
+        assert_int_equal(atomic_load(&r->bad_worker), 0);
     }
     assert_int_equal(first.end[N / 1000], N);
 }
@@ -277,6 +278,8 @@ typedef struct nest {
 static void inner_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     nest *n = context;
+    if (worker >= rp__exec_threads())
+        atomic_fetch_add(&n->clashes, 1);
     if (atomic_fetch_add(&n->inside[worker], 1) != 0) /* two threads under one number would share scratch */
         atomic_fetch_add(&n->clashes, 1);
     atomic_fetch_add(&n->items, (int)(end - begin));
