@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include <repose/repose.h>
+#include <signal.h>
 #include <string.h>
 
 const command *const commands[] = {
@@ -28,6 +29,7 @@ static const char *nearest(const char *word)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of write, not a death */
     if (strcmp(name, "--version") == 0) {
         printf("repose %s\n", rp_version());
         return EXIT_DONE;

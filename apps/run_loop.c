@@ -29,7 +29,6 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write, not a death */
     signal(SIGPIPE, SIG_IGN);
 }
 
