@@ -15,6 +15,8 @@ static const rp_param table[] = {
     { "wave", RP_REAL, AT(wave), 0.4, 0.01, 1, "", "cells that an elastic wave may cross in a step", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "",
       "takes back the volume that separated grains gained, when they meet again", NULL },
+    { "damping", RP_REAL, AT(damping), 0, 0, 1e6, "1/s",
+      "rate at which all motion is damped, to reach rest sooner where only rest matters", NULL },
     { 0 },
 };
 

@@ -15,6 +15,7 @@ typedef struct rp__elastoplastic_params {
     int storage;           /* 0 double, 1 single: of strain, hardening and volume gain */
     double wave;           /* part of the limit of the elastic wave */
     bool volume_correction;
+    double damping;        /* [1/s] of the grid velocities */
 } rp__elastoplastic_params;
 
 /* Offsets of its fields from the first one it adds. */

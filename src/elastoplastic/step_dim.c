@@ -100,17 +100,18 @@ static void strain_chunk(void *context, int64_t begin, int64_t end, int worker)
     rp__elastoplastic_strain_kernel(&w->step, w->world->particles, begin, end);
 }
 
-/* v* = p / m + dt g   [klar2016, (10)]; the stress is in the momentum already. */
+/* v* = (p / m + dt g) / (1 + damping dt)   [klar2016, (10)]; the stress is in the momentum already. */
 static void node_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     (void)worker;
+    double keep = 1 / (1 + w->step.dt * ((const rp__elastoplastic_params *)w->world->params)->damping);
     for (int a = 0; a < RP_DIM; a++) {
         double *restrict v = w->s->velocity[a];
         const double *restrict m = w->s->mass;
         double gain = w->step.dt * w->world->def->gravity[a];
         for (int64_t i = begin; i < end; i++)
-            v[i] = m[i] > 0 ? v[i] / m[i] + gain : 0;
+            v[i] = m[i] > 0 ? keep * (v[i] / m[i] + gain) : 0;
     }
 }
 

@@ -1,0 +1,291 @@
+/* The method on whole scenes: rest, slopes, budgets, volume, threads. */
+#include "cmocka_test.h"
+
+#include <math.h>
+#include <repose/repose.h>
+#include <string.h>
+
+typedef struct scene {
+    rp_sim_def def;
+    rp_material_def material;
+    rp_grains_def grains;
+    rp_params *params;
+} scene;
+
+/* A 2D box of grains from `lower` to `upper` in a domain of 32 × 32 cells of 5 cm. */
+static void set_up(scene *s, int dim, const double lower[3], const double upper[3])
+{
+    memset(s, 0, sizeof *s);
+    s->def = rp_default_sim_def();
+    s->material = rp_default_material_def();
+    s->grains = rp_default_grains_def();
+    double centre[3], half[3];
+    for (int a = 0; a < 3; a++)
+        centre[a] = 0.5 * (lower[a] + upper[a]), half[a] = a < dim ? 0.5 * (upper[a] - lower[a]) : 1;
+    assert_int_equal(rp_shape_box(centre, half, 0, &s->grains.shape), RP_OK);
+    s->grains.sampling = RP_REGULAR;
+    s->grains.per_cell = dim == 2 ? 4 : 8;
+    s->material.youngs_modulus = 1e6;
+    s->def.dim = dim;
+    s->def.method = "elastoplastic";
+    s->def.cell_size = 0.05;
+    s->def.upper[0] = s->def.upper[1] = 1.6;
+    s->def.upper[2] = 1.6;
+    s->def.gravity[2] = 0;
+    s->def.gravity[1] = dim == 2 ? -9.81 : 0;
+    if (dim == 3)
+        s->def.gravity[2] = -9.81;
+    s->def.wall[dim == 2 ? 2 : 4].kind = RP_STICK;
+    s->def.materials = &s->material, s->def.material_count = 1;
+    s->def.grains = &s->grains, s->def.grains_count = 1;
+    s->def.duration = 100;
+    s->def.threads = 1;
+    assert_int_equal(rp_params_create("elastoplastic", &s->params), RP_OK);
+    s->def.method_params = rp_params_data(s->params);
+}
+
+static void tear_down(scene *s)
+{
+    rp_shape_release(s->grains.shape);
+    rp_params_destroy(s->params);
+}
+
+static rp_sim *start(const scene *s)
+{
+    rp_sim *sim = NULL;
+    if (rp_sim_create(&s->def, &sim) != RP_OK)
+        fail_msg("%s", rp_last_error());
+    return sim;
+}
+
+static void run_until(rp_sim *sim, double time, rp_step_stats *stats)
+{
+    while (rp_sim_time(sim) < time)
+        if (rp_sim_step(sim, stats) != RP_OK)
+            fail_msg("%s", rp_last_error());
+}
+
+static const double *plane(const rp_sim *sim, const char *name, int component)
+{
+    rp_field_view view;
+    assert_int_equal(rp_sim_field_named(sim, name, &view), RP_OK);
+    return (const double *)view.data + component * view.stride;
+}
+
+/* A column between slip walls comes to rest with the pressure of its weight: p = rho g depth. tr(tau) / d from the strain. */
+static void columns_carry_their_weight(void **unused)
+{
+    (void)unused;
+    scene s;
+    double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.8, 0 };
+    set_up(&s, 2, lower, upper);
+    s.def.upper[0] = 0.4;
+    assert_int_equal(rp_params_set(s.params, "damping", "20"), RP_OK);
+    rp_sim *sim = start(&s);
+    rp_step_stats stats;
+    run_until(sim, 2, &stats);
+    if (stats.kinetic_energy > 1e-6 * stats.potential_energy)
+        fail_msg("still moving: %g J of %g J", stats.kinetic_energy, stats.potential_energy);
+    int64_t n = rp_sim_particle_count(sim);
+    double E = s.material.youngs_modulus, nu = s.material.poisson_ratio;
+    double lame = E * nu / ((1 + nu) * (1 - 2 * nu)), shear = E / (2 * (1 + nu));
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double depth = 0.8 - plane(sim, "position", 1)[i];
+        if (depth < 0.15 || depth > 0.7)
+            continue;
+        double exx = plane(sim, "strain", 0)[i], eyy = plane(sim, "strain", 1)[i];
+        double vertical = -(2 * shear * eyy + lame * (exx + eyy));
+        worst = fmax(worst, fabs(vertical / (1500 * 9.81 * depth) - 1));
+    }
+    if (worst > 0.06)
+        fail_msg("vertical stress is off by %g", worst);
+    /* and the floor carries all of it */
+    double force[3], weight = 0;
+    for (int64_t i = 0; i < n; i++)
+        weight += 9.81 * plane(sim, "mass", 0)[i];
+    assert_int_equal(rp_sim_wall_force(sim, 2, force), RP_OK);
+    assert_true(fabs(force[1] / -weight - 1) < 0.01);
+    rp_sim_destroy(sim);
+    tear_down(&s);
+}
+
+/* A layer on a rough floor, periodic along the slope, gravity turned by theta. */
+static double slope_speed(double theta, double mu, double start_speed, double time)
+{
+    scene s;
+    double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.4, 0 };
+    set_up(&s, 2, lower, upper);
+    s.def.upper[0] = 0.4;
+    s.def.upper[1] = 0.8;
+    s.def.wall[0].kind = s.def.wall[1].kind = RP_PERIODIC;
+    s.def.gravity[0] = 9.81 * sin(theta), s.def.gravity[1] = -9.81 * cos(theta);
+    s.material.friction = mu;
+    s.grains.velocity[0] = start_speed;
+    rp_sim *sim = start(&s);
+    rp_step_stats stats;
+    run_until(sim, time, &stats);
+    double momentum = 0, mass = 0;
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+        momentum += plane(sim, "mass", 0)[i] * plane(sim, "velocity", 0)[i];
+        mass += plane(sim, "mass", 0)[i];
+    }
+    rp_sim_destroy(sim);
+    tear_down(&s);
+    return momentum / mass;
+}
+
+static void slopes_hold_below_and_flow_above_their_angle(void **unused)
+{
+    (void)unused;
+    double mu = 0.4; /* rests below atan mu = 21.8°; static bound asin-like: tan = mu / sqrt(1 - mu²), 23.6° */
+    double below = slope_speed(atan(0.95 * mu), mu, 0, 2);
+    double above = slope_speed(1.08 * atan(mu / sqrt(1 - mu * mu)), mu, 0, 2);
+    if (fabs(below) > 1e-3 || above < 0.05)
+        fail_msg("speed below the angle %g m/s, above it %g m/s", below, above);
+}
+
+/* Momentum in free flight, and no stress while nothing touches. */
+static void free_flight_keeps_momentum(void **unused)
+{
+    (void)unused;
+    for (int dim = 2; dim <= 3; dim++) {
+        scene s;
+        double lower[3] = { 0.6, 0.6, 0.6 }, upper[3] = { 1.0, 1.0, 1.0 };
+        set_up(&s, dim, lower, upper);
+        s.def.gravity[0] = s.def.gravity[1] = s.def.gravity[2] = 0;
+        s.grains.velocity[0] = 0.7;
+        s.grains.velocity[1] = -0.2;
+        rp_sim *sim = start(&s);
+        rp_step_stats stats;
+        run_until(sim, 0.1, &stats);
+        for (int a = 0; a < 2; a++) {
+            double momentum = 0, mass = 0;
+            for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+                momentum += plane(sim, "mass", 0)[i] * plane(sim, "velocity", a)[i];
+                mass += plane(sim, "mass", 0)[i];
+            }
+            if (fabs(momentum / mass - s.grains.velocity[a]) > 1e-12)
+                fail_msg("%dD, axis %d: the mean velocity moved by %g m/s", dim, a, momentum / mass - s.grains.velocity[a]);
+        }
+        for (int64_t i = 0; i < rp_sim_particle_count(sim); i++)
+            assert_true(fabs(plane(sim, "strain", 0)[i]) < 1e-12);
+        rp_sim_destroy(sim);
+        tear_down(&s);
+    }
+}
+
+/* Mean height of the grains of a heap above the floor. */
+static double mean_height(const rp_sim *sim)
+{
+    double sum = 0, mass = 0;
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+        sum += plane(sim, "mass", 0)[i] * plane(sim, "position", 1)[i];
+        mass += plane(sim, "mass", 0)[i];
+    }
+    return sum / mass;
+}
+
+/* Grains thrown up in a narrow box fall back loose by some percent (docs/elastoplastic.md); without the correction they take
+ * two thirds more. The correction takes back nine tenths of the gain. */
+static void thrown_heaps_land_with_their_volume(void **unused)
+{
+    (void)unused;
+    double height[3];
+    for (int k = 0; k < 3; k++) { /* at rest; thrown with correction; thrown without */
+        scene s;
+        double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.6, 0 };
+        set_up(&s, 2, lower, upper);
+        s.def.upper[0] = 0.4;
+        s.def.upper[1] = 3.2;
+        rp_expression *field = NULL;
+        if (k > 0) {
+            static const char *const names[3] = { "x", "y", "z" };
+            assert_int_equal(rp_expression_create("0, 2 * y / 0.6 + 1, 0", names, 3, 3, &field), RP_OK);
+            s.grains.velocity_field = field;
+        }
+        if (k == 2)
+            assert_int_equal(rp_params_set(s.params, "volume_correction", "false"), RP_OK);
+        rp_sim *sim = start(&s);
+        rp_step_stats stats;
+        run_until(sim, 2.5, &stats);
+        height[k] = mean_height(sim);
+        rp_sim_destroy(sim);
+        rp_expression_release(field);
+        tear_down(&s);
+    }
+    if (height[1] < 0.99 * height[0] || height[1] - height[0] > 0.1 * (height[2] - height[0]))
+        fail_msg("thrown heap: mean height %g, at rest %g, without correction %g", height[1], height[0], height[2]);
+}
+
+static uint64_t hash(const rp_sim *sim)
+{
+    rp_state state;
+    assert_int_equal(rp_sim_save(sim, &state), RP_OK);
+    uint64_t h = 14695981039346656037u;
+    for (int b = 0; b < state.count; b++) {
+        size_t size = (size_t)state.blobs[b].count * (state.blobs[b].type == RP_F64 || state.blobs[b].type == RP_I64 ? 8 : 4);
+        for (size_t i = 0; i < size; i++)
+            h = (h ^ ((unsigned char *)state.blobs[b].data)[i]) * 1099511628211u;
+    }
+    rp_state_free(&state);
+    return h;
+}
+
+static void threads_do_not_change_bits(void **unused)
+{
+    (void)unused;
+    static const int threads[] = { 1, 2, 5, 16 };
+    uint64_t expected[2] = { 0, 0 };
+    for (int k = 0; k < 8; k++) {
+        scene s;
+        double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.4, 0.6 };
+        set_up(&s, 3, lower, upper);
+        assert_int_equal(rp_params_set(s.params, "storage", k & 1 ? "single" : "double"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "transfer", k & 1 ? "flip" : "apic"), RP_OK);
+        s.def.threads = threads[k / 2];
+        rp_sim *sim = start(&s);
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(rp_sim_step(sim, NULL), RP_OK);
+        if (k < 2)
+            expected[k & 1] = hash(sim);
+        assert_true(hash(sim) == expected[k & 1]);
+        rp_sim_destroy(sim);
+        tear_down(&s);
+    }
+}
+
+/* Kinetic energy of a heap at rest: FLIP rings, APIC does not. */
+static void flip_rings_and_apic_does_not(void **unused)
+{
+    (void)unused;
+    double energy[2];
+    for (int k = 0; k < 2; k++) {
+        scene s;
+        double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.6, 0 };
+        set_up(&s, 2, lower, upper);
+        assert_int_equal(rp_params_set(s.params, "transfer", k ? "flip" : "apic"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "flip", "1"), RP_OK);
+        rp_sim *sim = start(&s);
+        rp_step_stats stats;
+        run_until(sim, 2, &stats);
+        energy[k] = stats.kinetic_energy;
+        rp_sim_destroy(sim);
+        tear_down(&s);
+    }
+    if (!(energy[1] > 10 * energy[0]))
+        fail_msg("kinetic energy at rest: APIC %g J, FLIP %g J", energy[0], energy[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_carry_their_weight),
+        cmocka_unit_test(slopes_hold_below_and_flow_above_their_angle),
+        cmocka_unit_test(free_flight_keeps_momentum),
+        cmocka_unit_test(thrown_heaps_land_with_their_volume),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(flip_rings_and_apic_does_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
