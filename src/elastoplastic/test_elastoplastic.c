@@ -80,7 +80,7 @@ static void columns_carry_their_weight(void **unused)
     double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.8, 0 };
     set_up(&s, 2, lower, upper);
     s.def.upper[0] = 0.4;
-    assert_int_equal(rp_params_set(s.params, "damping", "20"), RP_OK);
+    assert_int_equal(rp_params_set(s.params, "damping", "5"), RP_OK);
     rp_sim *sim = start(&s);
     rp_step_stats stats;
     run_until(sim, 2, &stats);
