@@ -144,11 +144,13 @@ RP_API const char *rp_friction_solver_name(rp_friction_solver solver);
 RP_API const char *rp_friction_solver_text(rp_friction_solver solver);
 RP_API bool rp_friction_solver_by_name(const char *name, rp_friction_solver *solver);
 RP_API const char *rp_friction_local_solver_name(rp_friction_local_solver solver);
+RP_API const char *rp_friction_local_solver_text(rp_friction_local_solver solver);
 RP_API bool rp_friction_local_solver_by_name(const char *name, rp_friction_local_solver *solver);
 
 /* For each contact z_i = |r_i - P_K(r_i - rho_i (u_i + mu_i |u_iT| e_N))| / rho_i with rho_i = 1 / |W_ii|: a velocity, zero if and
  * only if contact i obeys the law. mean = sqrt(sum z_i² / sum |b_i|²), max = max z_i / root mean square of |b_i|.
- * The same with the function of Alart and Curnier in the place of the natural map is the second opinion. */
+ * The same with the function of Alart and Curnier in the place of the natural map is the second opinion. Where mu > 10, z_i is the
+ * smaller of the two: each turns rounding, times mu, into a residual in one of the states. */
 typedef struct rp_friction_residual {
     double mean, max;
     double alart_curnier_mean, alart_curnier_max;

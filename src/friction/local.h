@@ -8,6 +8,7 @@
  *   rp__friction_project_cD(mu, x)                x <- nearest point of the cone |x_T| <= mu x_N
  *   rp__friction_natural_cD(r, u, mu, rho)        norm of r - P_K(r - rho (u + mu |u_T| e_N)); 0 at a solution
  *   rp__friction_alart_curnier_cD(r, u, mu, rho)  norm of Alart and Curnier's function, the second opinion
+ *   rp__friction_residual_cD(r, u, mu, rho)       the natural map, or the smaller of both for mu > 10: what is reported
  *   rp__friction_multiply_cD(w, r, b, u)          u = W r + b
  *   rp__friction_eigen_cD(s, values, vectors)     the T×T symmetric eigen-decomposition used by factorise
  *

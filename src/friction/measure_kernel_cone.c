@@ -18,8 +18,8 @@ void RP_CONE_NAME(rp__friction_measure_rows)(const rp_friction *p, int64_t begin
                 sum += (r[i * D + a] - x[a]) * (r[i * D + a] - x[a]);
             z = sqrt(sum) * p->norm[i];
         } else {
-            z = RP_CONE_NAME(rp__friction_natural)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i];
-            ac = RP_CONE_NAME(rp__friction_alart_curnier)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i];
+            z = RP_CONE_NAME(rp__friction_residual)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i];
+            ac = p->mu[i] <= 10 ? RP_CONE_NAME(rp__friction_alart_curnier)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i] : z;
         }
         m->square += z * z;
         m->ac_square += ac * ac;

@@ -164,7 +164,7 @@ static double backward_error(const double *w, double norm, const double *b, doub
         bb += b[i] * b[i];
     }
     double scale = sqrt(rr) + sqrt(bb) / norm;
-    return scale > 0 ? RP_CONE_NAME(rp__friction_natural)(r, u, mu, 1 / norm) / scale : 0;
+    return scale > 0 ? RP_CONE_NAME(rp__friction_residual)(r, u, mu, 1 / norm) / scale : 0;
 }
 
 double RP_CONE_NAME(rp__friction_backward_error)(const double *w, const double *b, double mu, const double *r)

@@ -25,6 +25,12 @@ static const char *const contact_names[] = {
 #undef S
 };
 
+static const char *const contact_texts[] = {
+#define S(id, name, text) text,
+    RP_FRICTION_LOCAL_SOLVERS(S)
+#undef S
+};
+
 const char *rp_friction_solver_name(rp_friction_solver solver)
 {
     return (unsigned)solver < RP_FRICTION_SOLVER_COUNT ? solver_names[solver] : "?";
@@ -38,6 +44,11 @@ const char *rp_friction_solver_text(rp_friction_solver solver)
 const char *rp_friction_local_solver_name(rp_friction_local_solver solver)
 {
     return (unsigned)solver < RP_FRICTION_CONTACT_COUNT ? contact_names[solver] : "?";
+}
+
+const char *rp_friction_local_solver_text(rp_friction_local_solver solver)
+{
+    return (unsigned)solver < RP_FRICTION_CONTACT_COUNT ? contact_texts[solver] : "?";
 }
 
 bool rp_friction_solver_by_name(const char *name, rp_friction_solver *solver)
