@@ -220,7 +220,7 @@ def check_ply(path, arrays):
 BLENDER = """
 import bpy, sys
 bpy.ops.wm.read_factory_settings(use_empty=True)
-if hasattr(bpy.ops.wm, "ply_import"):
+if "ply_import" in dir(bpy.ops.wm):
     bpy.ops.wm.ply_import(filepath=sys.argv[-1])
 else:
     import addon_utils
@@ -236,7 +236,7 @@ def check_blender(path, arrays):
     if not blender:
         print("without Blender: it is not installed")
         return
-    done = subprocess.run([blender, "--background", "--python-expr", BLENDER, "--", str(path)], capture_output=True, text=True)
+    done = subprocess.run([blender, "--background", "--factory-startup", "--python-expr", BLENDER, "--", str(path)], capture_output=True, text=True)
     found = re.search(r"VERTICES (\d+) (\d+) (\S+) (\S+) (\S+)", done.stdout)
     assert found, done.stdout + done.stderr
     assert int(found[1]) == len(arrays["id"]) and int(found[2]) == 0
