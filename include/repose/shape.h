@@ -17,6 +17,7 @@ RP_API void rp_shape_release(rp_shape *shape); /* NULL is allowed */
 
 /* Everything on the side of `point` away from `normal` is inside. */
 RP_API rp_result rp_shape_plane(const double point[3], const double normal[3], rp_shape **out);
+/* Half sizes may be INFINITY (a slab, a prism: a rectangle in 2D), but not all three. */
 RP_API rp_result rp_shape_box(const double centre[3], const double half[3], double rounding, rp_shape **out);
 RP_API rp_result rp_shape_sphere(const double centre[3], double radius, rp_shape **out);
 /* Between the two points, flat caps. */
@@ -29,13 +30,30 @@ RP_API rp_result rp_shape_ellipsoid(const double centre[3], const double semi_ax
 /* Heights over the rectangle lower…upper (x, y), row j at y_j, bilinear; inside below the surface, flat outside it. */
 RP_API rp_result rp_shape_heightfield(const double *heights, int64_t columns, int64_t rows, const double lower[2],
                                       const double upper[2], rp_shape **out);
-/* The same from an image: black = low, white = high (8- or 16-bit grey PNG, or PGM). */
+/* The same from an image: black = low, white = high (8- or 16-bit grey PNG, or PGM); its top row lies at y = upper. */
 RP_API rp_result rp_shape_heightfield_image(const char *path, const double lower[2], const double upper[2], double low,
                                             double high, rp_shape **out);
 /* A closed triangle mesh (OBJ, STL, PLY, glTF): signed distance, sign by winding number. */
 RP_API rp_result rp_shape_mesh(const char *path, double scale, rp_shape **out);
 RP_API rp_result rp_shape_mesh_data(const double *vertices, int64_t vertex_count, const int32_t *triangles,
                                     int64_t triangle_count, rp_shape **out);
+
+/* Where the distances of meshes are kept between runs; NULL: nowhere. At first $XDG_CACHE_HOME/repose or ~/.cache/repose. */
+RP_API rp_result rp_shape_cache_folder(const char *folder);
+
+/* A deforming solid: meshes of one topology at given times, vertices interpolated between them, held before and after. */
+typedef struct rp_mesh_sequence rp_mesh_sequence;
+RP_API rp_result rp_mesh_sequence_create(const char *const *paths, const double *times, int count, double scale,
+                                         rp_mesh_sequence **out);
+/* The same from arrays: vertices[k] holds 3 vertex_count numbers at times[k]. */
+RP_API rp_result rp_mesh_sequence_create_data(const double *const *vertices, const double *times, int count, int64_t vertex_count,
+                                              const int32_t *triangles, int64_t triangle_count, rp_mesh_sequence **out);
+RP_API rp_mesh_sequence *rp_mesh_sequence_retain(const rp_mesh_sequence *sequence);
+RP_API void rp_mesh_sequence_release(rp_mesh_sequence *sequence);
+/* The solid at time t, with the velocities of its vertices; release it with rp_shape_release. */
+RP_API rp_result rp_mesh_sequence_evaluate(const rp_mesh_sequence *sequence, double t, rp_shape **out);
+/* Velocity of the nearest point of the surface; zero for shapes that are not made by a sequence. */
+RP_API void rp_mesh_sequence_velocity(const rp_shape *shape, const double point[3], double velocity[3]);
 
 RP_API rp_result rp_shape_union(rp_shape *const *shapes, int count, rp_shape **out);
 RP_API rp_result rp_shape_intersection(rp_shape *const *shapes, int count, rp_shape **out);
@@ -51,7 +69,7 @@ RP_API rp_result rp_shape_place(rp_shape *shape, const double position[3], const
  * single shapes; combinations give a bound that has the right sign and zero set. */
 RP_API double rp_shape_distance(const rp_shape *shape, const double point[3], double gradient[3]);
 
-/* Bounds of the inside; infinite where it is unbounded. */
+/* Bounds of the inside; infinite where it is unbounded, lower > upper when it is surely empty. */
 RP_API void rp_shape_bounds(const rp_shape *shape, double lower[3], double upper[3]);
 
 /* Triangles of the surface for pictures and files, about `resolution` across; free with rp_mesh_free. */

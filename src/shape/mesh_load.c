@@ -1,0 +1,231 @@
+/* Meshes from files, through assimp, and vertices welded by their place. */
+#include "shape/mesh.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <assimp/cimport.h>
+#include <assimp/postprocess.h>
+#include <assimp/scene.h>
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_NODES = 100000 };
+#define MOST_TRIANGLES ((int64_t)1 << 27)
+
+void rp_mesh_free(rp_mesh *mesh)
+{
+    if (!mesh)
+        return;
+    rp__base_free(mesh->vertices);
+    rp__base_free(mesh->triangles);
+    *mesh = (rp_mesh){ NULL, NULL, 0, 0 };
+}
+
+static bool known_format(const char *path)
+{
+    static const char *const known[] = { "obj", "stl", "ply", "gltf", "glb" };
+    const char *dot = strrchr(path, '.');
+    char end[8] = "";
+    for (int i = 0; dot && dot[i + 1] && i < 7; i++)
+        end[i] = (char)tolower((unsigned char)dot[i + 1]);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(end, known[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the nodes of the scene ---- */
+
+typedef struct matrix {
+    double m[3][4];
+} matrix;
+
+static matrix compose(const matrix *a, const struct aiMatrix4x4 *b)
+{
+    double n[3][4] = { { b->a1, b->a2, b->a3, b->a4 }, { b->b1, b->b2, b->b3, b->b4 }, { b->c1, b->c2, b->c3, b->c4 } };
+    matrix c;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+            c.m[i][j] = a->m[i][0] * n[0][j] + a->m[i][1] * n[1][j] + a->m[i][2] * n[2][j] + (j == 3 ? a->m[i][3] : 0);
+    return c;
+}
+
+typedef struct gathering {
+    const struct aiScene *scene;
+    double scale;
+    rp_mesh *mesh;   /* NULL arrays while counting */
+    int64_t vertices, triangles;
+    int nodes;
+    bool bad_index;
+} gathering;
+
+static void gather_mesh(gathering *g, const struct aiMesh *from, const matrix *at)
+{
+    int64_t first = g->vertices;
+    bool mirrored = at->m[0][0] * (at->m[1][1] * at->m[2][2] - at->m[1][2] * at->m[2][1]) -
+                        at->m[0][1] * (at->m[1][0] * at->m[2][2] - at->m[1][2] * at->m[2][0]) +
+                        at->m[0][2] * (at->m[1][0] * at->m[2][1] - at->m[1][1] * at->m[2][0]) < 0;
+    for (unsigned f = 0; f < from->mNumFaces; f++) {
+        const struct aiFace *face = &from->mFaces[f];
+        if (face->mNumIndices != 3) /* points and lines */
+            continue;
+        for (int k = 0; k < 3; k++)
+            g->bad_index = g->bad_index || face->mIndices[k] >= from->mNumVertices;
+        if (g->mesh->triangles && !g->bad_index)
+            for (int k = 0; k < 3; k++)
+                g->mesh->triangles[3 * g->triangles + k] = (int32_t)(first + face->mIndices[mirrored ? 2 - k : k]);
+        g->triangles++;
+    }
+    if (g->mesh->vertices)
+        for (unsigned v = 0; v < from->mNumVertices; v++) {
+            double p[3] = { from->mVertices[v].x, from->mVertices[v].y, from->mVertices[v].z };
+            for (int i = 0; i < 3; i++)
+                g->mesh->vertices[3 * (first + v) + i] =
+                    g->scale * (at->m[i][0] * p[0] + at->m[i][1] * p[1] + at->m[i][2] * p[2] + at->m[i][3]);
+        }
+    g->vertices += from->mNumVertices;
+}
+
+static void gather_node(gathering *g, const struct aiNode *node, const matrix *parent, int depth)
+{
+    if (depth > 200 || ++g->nodes > MOST_NODES)
+        return;
+    matrix at = compose(parent, &node->mTransformation);
+    for (unsigned i = 0; i < node->mNumMeshes; i++)
+        gather_mesh(g, g->scene->mMeshes[node->mMeshes[i]], &at);
+    for (unsigned i = 0; i < node->mNumChildren; i++)
+        gather_node(g, node->mChildren[i], &at, depth + 1);
+}
+
+static rp_result gather(const char *path, const struct aiScene *scene, double scale, rp_mesh *mesh)
+{
+    static const matrix identity = { { { 1, 0, 0, 0 }, { 0, 1, 0, 0 }, { 0, 0, 1, 0 } } };
+    *mesh = (rp_mesh){ NULL, NULL, 0, 0 };
+    gathering g = { .scene = scene, .scale = scale, .mesh = mesh };
+    if (scene->mRootNode)
+        gather_node(&g, scene->mRootNode, &identity, 0);
+    if (g.triangles == 0)
+        return rp__base_fail(RP_BAD_FILE, "%s: the mesh is empty: it has no triangles", path);
+    if (g.bad_index)
+        return rp__base_fail(RP_BAD_FILE, "%s: a triangle uses a vertex that is not there", path);
+    if (g.triangles > MOST_TRIANGLES || g.vertices > 3 * MOST_TRIANGLES)
+        return rp__base_fail(RP_TOO_LARGE, "%s: the mesh has %lld triangles; at most %lld are allowed", path, (long long)g.triangles,
+                             (long long)MOST_TRIANGLES);
+    mesh->vertices = RP_NEW_ARRAY(double, 3 * g.vertices);
+    mesh->triangles = RP_NEW_ARRAY(int32_t, 3 * g.triangles);
+    if (!mesh->vertices || !mesh->triangles) {
+        rp_mesh_free(mesh);
+        return RP_OUT_OF_MEMORY;
+    }
+    mesh->vertex_count = g.vertices, mesh->triangle_count = g.triangles;
+    g.vertices = g.triangles = 0, g.nodes = 0;
+    gather_node(&g, scene->mRootNode, &identity, 0);
+    return RP_OK;
+}
+
+rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
+{
+    if (!path)
+        return rp__base_fail(RP_BAD_ARGUMENT, "mesh: there is no path (NULL)");
+    RP_TRY(rp__shape_check_positive("mesh", "scale", scale));
+    if (!rp__file_exists(path))
+        return rp__base_fail(RP_NOT_FOUND, "%s: there is no such mesh file", path);
+    if (!known_format(path))
+        return rp__base_fail(RP_UNSUPPORTED, "%s: not a known mesh format; use .obj, .stl, .ply, .gltf or .glb", path);
+    const struct aiScene *scene = aiImportFile(path, aiProcess_Triangulate);
+    if (!scene) {
+        const char *why = aiGetErrorString();
+        return rp__base_fail(RP_BAD_FILE, "%s: the mesh cannot be read: %s", path, why && *why ? why : "no reason given");
+    }
+    rp_result result = gather(path, scene, scale, mesh);
+    aiReleaseImport(scene);
+    if (result == RP_OK) {
+        result = rp__shape_mesh_validate(path, mesh);
+        if (result != RP_OK)
+            rp_mesh_free(mesh);
+    }
+    return result;
+}
+
+/* ---- welding ---- */
+
+static uint64_t place_hash(const double *p)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < 3; i++) {
+        double x = p[i] + 0.0; /* -0 is 0 */
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        h = (h ^ bits) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+rp_result rp__shape_mesh_weld_map(const rp_mesh *mesh, int32_t *map, int64_t *count)
+{
+    uint64_t size = 16;
+    while (size < 2 * (uint64_t)mesh->vertex_count)
+        size *= 2;
+    int32_t *table = RP_NEW_ARRAY(int32_t, size); /* the old number of the first vertex at a place */
+    if (!table)
+        return RP_OUT_OF_MEMORY;
+    memset(table, 0xff, size * sizeof *table);
+    int64_t kept = 0;
+    for (int64_t v = 0; v < mesh->vertex_count; v++) {
+        const double *p = mesh->vertices + 3 * v;
+        uint64_t at = place_hash(p) & (size - 1);
+        for (; table[at] >= 0; at = (at + 1) & (size - 1)) {
+            const double *q = mesh->vertices + 3 * (int64_t)table[at];
+            if (p[0] == q[0] && p[1] == q[1] && p[2] == q[2])
+                break;
+        }
+        if (table[at] >= 0)
+            map[v] = map[table[at]];
+        else {
+            table[at] = (int32_t)v;
+            map[v] = (int32_t)kept++;
+        }
+    }
+    rp__base_free(table);
+    *count = kept;
+    return RP_OK;
+}
+
+rp_result rp__shape_mesh_weld(const rp_mesh *mesh, const int32_t *map, int64_t count, rp_mesh *out)
+{
+    rp_mesh m = { RP_NEW_ARRAY(double, 3 * count), RP_NEW_ARRAY(int32_t, 3 * mesh->triangle_count), count, 0 };
+    if (!m.vertices || !m.triangles) {
+        rp_mesh_free(&m);
+        return RP_OUT_OF_MEMORY;
+    }
+    for (int64_t v = mesh->vertex_count - 1; v >= 0; v--) /* the first one wins */
+        memcpy(m.vertices + 3 * (int64_t)map[v], mesh->vertices + 3 * v, 3 * sizeof(double));
+    for (int64_t t = 0; t < mesh->triangle_count; t++) {
+        const int32_t *from = mesh->triangles + 3 * t;
+        int32_t a = map[from[0]], b = map[from[1]], c = map[from[2]], *to = m.triangles + 3 * m.triangle_count;
+        if (a == b || b == c || c == a)
+            continue;
+        to[0] = a, to[1] = b, to[2] = c;
+        m.triangle_count++;
+    }
+    *out = m;
+    return RP_OK;
+}
+
+rp_result rp_mesh_load(const char *path, double scale, rp_mesh *out)
+{
+    rp_mesh raw;
+    RP_TRY(rp__shape_mesh_read(path, scale, &raw));
+    int64_t count = 0;
+    int32_t *map = RP_NEW_ARRAY(int32_t, raw.vertex_count);
+    rp_result result = map ? rp__shape_mesh_weld_map(&raw, map, &count) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK)
+        result = rp__shape_mesh_weld(&raw, map, count, out);
+    rp__base_free(map);
+    rp_mesh_free(&raw);
+    return result;
+}
