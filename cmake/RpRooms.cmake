@@ -136,6 +136,7 @@ function(rp_install)
     write_basic_package_version_file(${PROJECT_BINARY_DIR}/repose-config-version.cmake COMPATIBILITY SameMinorVersion)
     install(FILES ${PROJECT_BINARY_DIR}/repose-config.cmake ${PROJECT_BINARY_DIR}/repose-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
+    file(RELATIVE_PATH RP_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # the folder may be moved as a whole
     configure_file(cmake/repose.pc.in ${PROJECT_BINARY_DIR}/repose.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/repose.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
