@@ -308,7 +308,7 @@ static void phases_add_up(void **state)
     assert_true(phases.seconds[0] == 0);
     RP_LAP(&phases, "solve", t);
     assert_true(phases.seconds[0] >= 0 && phases.seconds[0] < 10);
-    static char names[2 * RP_MAX_PHASES][8];
+    static char names[2 * RP_MAX_PHASES][16];
     for (int i = 0; i < 2 * RP_MAX_PHASES; i++) {
         snprintf(names[i], sizeof names[i], "p%d", i);
         rp__phases_add(&phases, names[i], 1); /* what does not fit is left out */
