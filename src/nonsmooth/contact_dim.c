@@ -39,6 +39,7 @@ static rp_result wall_contacts(ns_system *y, const rp__world *world, double dt, 
         c->node = node;
         c->surface = f;
         c->normal[f / 2] = f & 1 ? -1 : 1;
+        y->hold[node] |= (unsigned char)(1 << f / 2);
         c->mu = wall->kind == RP_FRICTIONAL ? wall->friction : 0;
         c->adhesion = wall->adhesion * area * dt;
     }
@@ -67,6 +68,8 @@ static rp_result body_contact(ns_system *y, const rp__world *world, double dt, i
     const rp_surface *surface = &body->def.surface;
     c->mu = surface->kind == RP_STICK ? (d <= 0 ? INFINITY : 1e3) : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
     c->gap = d > 0 ? d / dt : 0;
+    if (d < 0)
+        y->hold[node] = 7;
     c->adhesion = d > 0 ? 0 : surface->adhesion * pow(h, RP_DIM - 1) * dt;
     if (body->def.kind == RP_BODY_FREE && body->inverse_mass > 0)
         c->free_body = index;

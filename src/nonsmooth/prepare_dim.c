@@ -29,7 +29,7 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t j = begin; j < end; j++) {
         double *u = ns_velocity(y, j), m = y->mass[j];
         int64_t at[3];
-        y->stick[j] = 0;
+        y->stick[j] = y->hold[j] = 0;
         if (!(m > w->least_mass)) {
             y->scale[j] = 0;
             memset(u, 0, NS_PAD * sizeof *u);
@@ -41,7 +41,7 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
         rp__grid_coordinates(&y->grid, j, at);
         for (int f = 0; f < 2 * RP_DIM; f++)
             if (w->world->def->wall[f].kind == RP_STICK && on_wall(w->world, at, f))
-                y->stick[j] = (unsigned char)(f + 1);
+                y->stick[j] = (unsigned char)(f + 1), y->hold[j] = 7;
     }
 }
 

@@ -144,7 +144,12 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(report_contacts)(y, world, dt));
     RP_TRY(NS(keep_warm)(y));
     RP_LAP(&world->phases, "keep", t);
-    NS(to_particles)(y, world, dt, NULL);
+    bool displaced = false;
+    int64_t volume_iterations = 0;
+    if (y->params->volume_correction)
+        RP_TRY(NS(volume_correction)(y, &volume_iterations, &displaced));
+    RP_LAP(&world->phases, "volume", t);
+    NS(to_particles)(y, world, dt, displaced ? y->before : NULL);
     RP_LAP(&world->phases, "advect", t);
     stats->nodes = report.stresses;
     stats->iterations = report.iterations;
@@ -156,6 +161,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "slide", (double)report.slide);
     extra(stats, "contacts", (double)y->contact_count);
     extra(stats, "stress_scale", y->stress_scale);
+    extra(stats, "volume_iterations", (double)volume_iterations);
     y->steps++;
     y->last_dt = dt;
     return RP_OK;

@@ -104,6 +104,7 @@ typedef struct ns_system {
     double *mass;               /* node */
     double *u;                  /* node, NS_PAD: momentum, then velocity u*, then w, then u again */
     double *before;             /* node, NS_PAD: w before the last sweep */
+    double *older;              /* node, NS_PAD: for the volume correction and the viscosity */
     double *scale;              /* node: s_j */
     double *volume;             /* stress: sum V N_i */
     double *bulk;               /* stress: sum V N_i / phi_max */
@@ -113,7 +114,8 @@ typedef struct ns_system {
     double *g;                  /* stress, stencil, RP_DIM; scaled to h while the solver runs */
     ns_frame *frame;
     ns_stress *stress;
-    unsigned char *stick;       /* node: glued to a wall */
+    unsigned char *stick;       /* node: glued to a wall (face + 1) */
+    unsigned char *hold;        /* node: axes (bits) along which a displacement is not allowed */
     uint64_t *active;           /* block: bits of the stresses in use */
     unsigned char *masked;      /* block: its tile has a stuck node */
     unsigned char *aliased;     /* block: a node appears twice in its tile (periodic, one block wide) */
@@ -217,7 +219,7 @@ rp_result NS(keep_warm)(ns_system *y);
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report);
 
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
-double NS(volume_error)(const ns_system *y);
+double NS(volume_error)(ns_system *y);
 rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any);
 
 /* advect_dim.c */

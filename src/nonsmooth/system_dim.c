@@ -8,7 +8,7 @@
 
 static void free_node_arrays(ns_system *y)
 {
-    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale,
+    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
                         (void **)&y->stick,    (void **)&y->active, (void **)&y->masked, (void **)&y->aliased,
@@ -32,7 +32,9 @@ rp_result NS(reserve)(ns_system *y)
     y->mass = RP_NEW_ARRAY(double, nodes);
     y->u = RP_NEW_ARRAY(double, nodes * NS_PAD);
     y->before = RP_NEW_ARRAY(double, nodes * NS_PAD);
+    y->older = RP_NEW_ARRAY(double, nodes * NS_PAD);
     y->scale = RP_NEW_ARRAY(double, nodes);
+    y->hold = RP_NEW_ARRAY(unsigned char, nodes);
     y->volume = RP_NEW_ARRAY(double, nodes);
     y->bulk = RP_NEW_ARRAY(double, nodes);
     y->friction = RP_NEW_ARRAY(double, nodes);
@@ -47,7 +49,7 @@ rp_result NS(reserve)(ns_system *y)
     y->aliased = RP_NEW_ARRAY(unsigned char, blocks);
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
-    if (!y->mass || !y->u || !y->before || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room ||
+    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room ||
         !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first) {
         free_node_arrays(y);
