@@ -49,7 +49,7 @@ static void spheres_and_tori(void **state)
         assert_int_equal(rp_shape_triangulate(s[k], none, all, 48, &m), RP_OK);
         check(&m, volumes[k], 0.01);
         for (int64_t v = 0; v < m.vertex_count; v++)
-            assert_true(fabs(rp_shape_distance(s[k], m.vertices + 3 * v, NULL)) < 1e-4);
+            assert_true(fabs(rp_shape_distance(s[k], m.vertices + 3 * v, NULL)) < 1e-7);
         for (int64_t t = 0; t < m.triangle_count; t++) { /* the normal of each triangle goes with the gradient */
             rp__vec3 a = rp__vec3_load(m.vertices + 3 * (int64_t)m.triangles[3 * t]), b = rp__vec3_load(m.vertices + 3 * (int64_t)m.triangles[3 * t + 1]);
             rp__vec3 c = rp__vec3_load(m.vertices + 3 * (int64_t)m.triangles[3 * t + 2]), g;

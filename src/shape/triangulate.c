@@ -1,6 +1,6 @@
 /* The surface of a shape as triangles. The lattice is cut into tetrahedra, six a cell around its main diagonal, and each is
  * crossed by one or two triangles: there are no ambiguous cases, so the result is closed and every edge has two triangles.
- * Vertices lie on the edges of the tetrahedra, placed by bisection of the distance, which need not be linear along them. */
+ * Vertices lie on the edges of the tetrahedra, placed at the zero of the distance, which need not be linear along them. */
 #include "shape/shape_class.h"
 
 #include "base/error.h"
@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { EDGES = 7, BISECTIONS = 12 };
+enum { EDGES = 7, STEPS = 12 };
+#define AWAY 1e-6 /* vertices keep off the nodes by this part of an edge: no triangle collapses */
 
 /* The seven edges that start at a node: towards the nodes at these offsets (bits x, y, z). */
 typedef struct net {
@@ -80,22 +81,29 @@ static void count_layers(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* The zero between a node inside and one outside. */
+/* The zero between a node inside and one outside, by false position with the Illinois weight. */
 static rp__vec3 zero_between(const net *s, rp__vec3 a, rp__vec3 b, double va, double vb)
 {
-    double inside = va < 0 ? 0 : 1, outside = va < 0 ? 1 : 0; /* along a -> b */
+    rp__vec3 e = rp__vec3_sub(b, a);
     if (isinf(va) || isinf(vb)) /* the cut by the box, in which the inner node lies */
-        return rp__vec3_axpy(isinf(vb) ? 1e-4 : 1 - 1e-4, rp__vec3_sub(b, a), a);
-    double t = va / (va - vb);
-    for (int n = 0; n < BISECTIONS; n++) {
-        double d = rp__shape_distance_at(s->shape, rp__vec3_axpy(t, rp__vec3_sub(b, a), a), NULL);
-        if (d < 0)
-            inside = t;
-        else
-            outside = t;
-        t = 0.5 * (inside + outside);
+        return rp__vec3_axpy(isinf(vb) ? AWAY : 1 - AWAY, e, a);
+    double low = 0, high = 1, t = va / (va - vb);
+    for (int n = 0, side = 0; n < STEPS; n++) {
+        double d = rp__shape_distance_at(s->shape, rp__vec3_axpy(t, e, a), NULL);
+        if ((d < 0) == (va < 0)) {
+            low = t, va = d;
+            vb *= side == 1 ? 0.5 : 1;
+            side = 1;
+        } else {
+            high = t, vb = d;
+            va *= side == 2 ? 0.5 : 1;
+            side = 2;
+        }
+        if (d == 0 || va == vb)
+            break;
+        t = low + (high - low) * va / (va - vb);
     }
-    return rp__vec3_axpy(fmin(fmax(t, 1e-4), 1 - 1e-4), rp__vec3_sub(b, a), a); /* never in a node: no triangle collapses */
+    return rp__vec3_axpy(fmin(fmax(t, AWAY), 1 - AWAY), e, a);
 }
 
 static void place_layers(void *context, int64_t begin, int64_t end, int worker)
