@@ -17,16 +17,43 @@ typedef struct scatter {
     int planes;
 } scatter;
 
-/* What a particle brings to node base + (i, j, k): N_j (A + i Gx + j Gy + k Gz), with the mass in front:
- * A = m (1, v + c (x_base - x_p)), Ga = m h (0, column a of c). */
+/* What a particle brings to node base + (i, j, k): w_j w_k (row_i + j dy_i + k dz_i), with the mass in front:
+ * row_i = w_i (A + i Gx), dy_i = w_i Gy, dz_i = w_i Gz, A = m (1, v + c (x_base - x_p)), Ga = m h (0, column a of c). */
 typedef struct load {
-    four a[BATCH], g[3][BATCH];
-    _Alignas(64) double weight[64][BATCH]; /* N_j, node (k (order + 1) + j) (order + 1) + i */
+    four row[BATCH][4], dy[BATCH][4], dz[BATCH][4];
+    _Alignas(64) double weight[16][BATCH]; /* w_j w_k at k (order + 1) + j */
 } load;
 
-RP_INLINE void make_load(const scatter *w, const rp__transfer_batch *b, bool affine, int64_t first, int count, load *out)
+/* A and G of four particles, one after the other: what[n] and g[a][n] of particle n. */
+RP_INLINE void load_four(bool affine, double h, const double *m, const double *const v[3], const double *const c[3][3],
+                         const rp__transfer_batch *b, int l, four what[4], four g[3][4])
 {
-    const double *c[3][3], *v[3], *m;
+    four mass, scaled, zero = { 0 };
+    rp__transfer_load(&mass, m + l);
+    scaled = mass * h;
+    what[0] = mass, what[3] = zero;
+    for (int s = 0; s < RP_DIM; s++)
+        g[s][0] = g[s][3] = zero;
+    for (int r = 0; r < RP_DIM; r++) {
+        four velocity, t, gradient;
+        rp__transfer_load(&velocity, v[r] + l);
+        what[1 + r] = mass * velocity;
+        for (int s = 0; s < RP_DIM && affine; s++) {
+            rp__transfer_load(&gradient, c[r][s] + l);
+            rp__transfer_load(&t, &b->t[s][l]);
+            g[s][1 + r] = scaled * gradient;
+            what[1 + r] -= g[s][1 + r] * t;
+        }
+    }
+    rp__transfer_transpose(what);
+    for (int s = 0; s < RP_DIM && affine; s++)
+        rp__transfer_transpose(g[s]);
+}
+
+RP_INLINE void make_load(int order, bool affine, const scatter *w, const rp__transfer_batch *b, int64_t first, int count, load *out)
+{
+    int nodes = order + 1, layers = RP_DIM == 3 ? nodes : 1;
+    const double *c[3][3] = { { NULL } }, *v[3], *m;
     double room[13][BATCH];
     m = rp__transfer_lanes(w->p->mass, first, count, room[0]);
     for (int r = 0; r < RP_DIM; r++) {
@@ -34,82 +61,74 @@ RP_INLINE void make_load(const scatter *w, const rp__transfer_batch *b, bool aff
         for (int s = 0; s < RP_DIM && affine; s++)
             c[r][s] = rp__transfer_lanes(w->c[r][s], first, count, room[4 + 3 * r + s]);
     }
-    double h = w->g->lattice.h;
     for (int l = 0; l < BATCH; l += 4) {
-        four mass, a[4] = { { 0 } }, g[3][4] = { { { 0 } } };
-        rp__transfer_load(&mass, m + l);
-        a[0] = mass;
-        for (int r = 0; r < RP_DIM; r++) {
-            four here, t, gradient, scaled = mass * h;
-            rp__transfer_load(&here, v[r] + l);
-            a[1 + r] = mass * here;
-            for (int s = 0; s < RP_DIM && affine; s++) {
-                rp__transfer_load(&gradient, c[r][s] + l);
-                rp__transfer_load(&t, &b->t[s][l]);
-                g[s][1 + r] = scaled * gradient;
-                a[1 + r] -= g[s][1 + r] * t;
+        four what[4], g[3][4];
+        load_four(affine, w->g->lattice.h, m, v, (const double *const (*)[3])c, b, l, what, g);
+        for (int n = 0; n < 4; n++) {
+            for (int i = 0; i < nodes; i++) {
+                double weight = b->weight[0][i][l + n];
+                out->row[l + n][i] = weight * what[n];
+                if (affine) {
+                    what[n] += g[0][n];
+                    out->dy[l + n][i] = weight * g[1][n];
+                    if (RP_DIM == 3)
+                        out->dz[l + n][i] = weight * g[2][n];
+                }
             }
         }
-        rp__transfer_transpose(a);
-        for (int n = 0; n < 4; n++)
-            out->a[l + n] = a[n];
-        for (int s = 0; s < RP_DIM && affine; s++) {
-            rp__transfer_transpose(g[s]);
-            for (int n = 0; n < 4; n++)
-                out->g[s][l + n] = g[s][n];
-        }
     }
-}
-
-RP_INLINE void make_weights(int order, const rp__transfer_batch *b, load *out)
-{
-    int nodes = order + 1, layers = RP_DIM == 3 ? nodes : 1;
-    for (int k = 0; k < layers; k++) {
-        for (int j = 0; j < nodes; j++) {
-            double (*restrict to)[BATCH] = &out->weight[(k * nodes + j) * nodes];
+    for (int k = 0; k < layers; k++)
+        for (int j = 0; j < nodes; j++)
 #pragma omp simd
-            for (int l = 0; l < BATCH; l++) {
-                double row = RP_DIM == 3 ? b->weight[1][j][l] * b->weight[2][k][l] : b->weight[1][j][l];
-                for (int i = 0; i < nodes; i++)
-                    to[i][l] = row * b->weight[0][i][l];
-            }
-        }
-    }
+            for (int l = 0; l < BATCH; l++)
+                out->weight[k * nodes + j][l] = RP_DIM == 3 ? b->weight[1][j][l] * b->weight[2][k][l] : b->weight[1][j][l];
 }
 
-/* Sums the particles begin … end - 1 of a batch, all in one cell, into the tile: a few rows of nodes at a time, so that
- * the sums stay in registers. */
+/* Rows (of nodes along x) that are summed together, so that the sums stay in registers, and all there are. */
+#define TOGETHER(order) ((order) == 1 ? 1 << (RP_DIM - 1) : (order) == 2 ? 3 : 2)
+#define ALL_ROWS(order) (RP_DIM == 3 ? ((order) + 1) * ((order) + 1) : (order) + 1)
+
+/* Sums the particles begin … end - 1 of a batch, all in one cell, into some rows of the tile. */
+RP_INLINE void add_rows(int order, bool affine, int row, const load *in, int begin, int end, four *at)
+{
+    int nodes = order + 1, side = RP_BLOCK + order, rows = TOGETHER(order);
+    if (row >= ALL_ROWS(order))
+        return;
+    four sum[9];
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < nodes; i++)
+            sum[r * nodes + i] = at[((row + r) / nodes * side + (row + r) % nodes) * side + i];
+    for (int l = begin; l < end; l++) {
+        four here[4];
+        for (int i = 0; i < nodes; i++) {
+            here[i] = in->row[l][i];
+            if (affine && row % nodes > 0)
+                here[i] = rp__transfer_madd(row % nodes, in->dy[l][i], here[i]);
+            if (affine && row / nodes > 0)
+                here[i] = rp__transfer_madd(row / nodes, in->dz[l][i], here[i]);
+        }
+        for (int r = 0; r < rows; r++) {
+            for (int i = 0; i < nodes; i++)
+                sum[r * nodes + i] = rp__transfer_madd(in->weight[row + r][l], here[i], sum[r * nodes + i]);
+            for (int i = 0; i < nodes && affine && r + 1 < rows; i++)
+                here[i] = r + 1 == nodes ? in->row[l][i] + in->dz[l][i] : here[i] + in->dy[l][i];
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < nodes; i++)
+            at[((row + r) / nodes * side + (row + r) % nodes) * side + i] = sum[r * nodes + i];
+}
+
 RP_INLINE void add_group(int order, bool affine, const load *in, int begin, int end, four *at)
 {
-    int nodes = order + 1, side = RP_BLOCK + order;
-    int all = RP_DIM == 3 ? nodes * nodes : nodes, rows = order == 1 ? all : order == 2 ? 3 : 2;
-    for (int row = 0; row < all; row += rows) {
-        four sum[9] = { { 0 } };
-        double j = row % nodes, k = row / nodes;
-        for (int l = begin; l < end; l++) {
-            four value = in->a[l];
-            if (affine && order > 1) {
-                value = rp__transfer_madd(j, in->g[1][l], value);
-                if (RP_DIM == 3)
-                    value = rp__transfer_madd(k, in->g[2][l], value);
-            }
-            for (int r = 0; r < rows; r++) {
-                four here = value;
-                for (int i = 0; i < nodes; i++) {
-                    sum[r * nodes + i] = rp__transfer_madd(in->weight[(row + r) * nodes + i][l], here, sum[r * nodes + i]);
-                    if (affine)
-                        here += in->g[0][l];
-                }
-                if (affine && r + 1 == nodes) /* order 1: on to the second layer */
-                    value = in->a[l] + in->g[2][l];
-                else if (affine)
-                    value += in->g[1][l];
-            }
-        }
-        for (int r = 0; r < rows; r++)
-            for (int i = 0; i < nodes; i++)
-                at[((row + r) / nodes * side + (row + r) % nodes) * side + i] += sum[r * nodes + i];
-    }
+    add_rows(order, affine, 0, in, begin, end, at);
+    add_rows(order, affine, TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 2 * TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 3 * TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 4 * TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 5 * TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 6 * TOGETHER(order), in, begin, end, at);
+    add_rows(order, affine, 7 * TOGETHER(order), in, begin, end, at);
 }
 
 /* Adds up to four nodes of a row of the tile to the planes of the grid. */
@@ -155,8 +174,7 @@ RP_INLINE void block_to_grid(int order, bool affine, const scatter *w, int64_t b
     for (; first < last; first += BATCH) {
         int count = last - first < BATCH ? (int)(last - first) : BATCH;
         rp__transfer_locate(order, &w->g->lattice, w->p, first, count, &b);
-        make_load(w, &b, affine, first, count, &in);
-        make_weights(order, &b, &in);
+        make_load(order, affine, w, &b, first, count, &in);
         for (int l = 0, end; l < count; l = end) {
             end = rp__transfer_group(&b, l, count);
             add_group(order, affine, &in, l, end, tile + b.start[l]);
