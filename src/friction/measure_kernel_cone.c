@@ -18,8 +18,15 @@ void RP_CONE_NAME(rp__friction_measure_rows)(const rp_friction *p, int64_t begin
                 sum += (r[i * D + a] - x[a]) * (r[i * D + a] - x[a]);
             z = sqrt(sum) * p->norm[i];
         } else {
+            double size = 0;
+            for (int a = 0; a < D; a++)
+                size += r[i * D + a] * r[i * D + a];
+            /* u and the map carry rounding of this size: huge forces must not hide a residual in it. */
+            double rounding = 4 * DBL_EPSILON * sqrt(size) * p->norm[i];
             z = RP_CONE_NAME(rp__friction_residual)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i];
             ac = p->mu[i] <= 10 ? RP_CONE_NAME(rp__friction_alart_curnier)(r + i * D, u + i * D, p->mu[i], rho) * p->norm[i] : z;
+            z = z < rounding ? rounding : z;
+            ac = ac < rounding ? rounding : ac;
         }
         m->square += z * z;
         m->ac_square += ac * ac;
