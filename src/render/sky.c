@@ -18,10 +18,10 @@ void rp__render_light_init(light *l, const rp_picture *p, const double origin[3]
     float height = fmaxf(0, f3_dot(l->sun, l->up));
     /* A low sun is warmer. Irradiance on a surface that faces it; 1 is a white surface at full exposure. */
     f3 warm = f3_mix(f3_make(1.0f, 0.72f, 0.46f), f3_make(1.0f, 0.955f, 0.89f), fminf(1, 1.6f * height));
-    l->sun_irradiance = f3_scale(2.9f * (float)p->sun_strength, warm);
+    l->sun_irradiance = f3_scale(3.5f * (float)p->sun_strength, warm);
     float sky = (float)p->sky_strength;
-    l->zenith = f3_scale(0.34f * sky, f3_make(0.66f, 0.83f, 1.12f));
-    l->horizon = f3_scale(0.50f * sky, f3_make(0.92f, 0.97f, 1.04f));
+    l->zenith = f3_scale(0.30f * sky, f3_make(0.66f, 0.83f, 1.12f));
+    l->horizon = f3_scale(0.42f * sky, f3_make(0.92f, 0.97f, 1.04f));
     l->below = f3_scale(0.16f * sky, f3_make(1.0f, 0.95f, 0.88f));
     l->glow = f3_scale(0.45f * sky * (p->sun_strength > 0 ? 1.0f : 0.0f), warm);
     l->ambient = f3_add(f3_scale(0.22f, f3_add(l->zenith, l->horizon)), f3_scale(0.05f * height, l->sun_irradiance));

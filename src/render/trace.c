@@ -64,8 +64,8 @@ static spot ground_spot(const job *j, f3 o, f3 d, float t, float time)
     spot s = { .point = f3_axpy(t, d, o), .normal = j->render->ground_normal, .albedo = j->render->ground_colour, .time = time };
     f3 away = f3_sub(s.point, j->target);
     float distance = sqrtf(f3_dot(away, away));
-    float x = (distance - j->fade_near) / (j->fade_far - j->fade_near);
-    x = x < 0 ? 0 : x > 1 ? 1 : x;
+    float x = distance > j->fade_near ? logf(distance / j->fade_near) / logf(j->fade_far / j->fade_near) : 0;
+    x = x > 1 ? 1 : x; /* by the logarithm: even in the picture, where the distance is foreshortened */
     s.fade = x * x * (3 - 2 * x);
     s.flat = s.normal;
     s.point = f3_axpy(j->epsilon, s.normal, s.point);
@@ -444,7 +444,7 @@ rp_picture rp_default_picture(void)
     return (rp_picture){ .width = 1280, .height = 720, .quality = RP_GOOD, .bounces = -1,
                          .view = { .eye = { 1, -2, 1 }, .up = { 0, 0, 1 }, .field_of_view = 0.6 },
                          .sun = { -0.6, -0.35, 0.75 }, .sun_strength = 1, .sun_radius = 0.022, .sky_strength = 1,
-                         .background = { 236, 238, 240 }, .lamp_direction = { 0, 0, -1 }, .exposure = 0.86 };
+                         .background = { 226, 226, 226 }, .lamp_direction = { 0, 0, -1 }, .exposure = 1.0 };
 }
 
 static rp_result check_picture(const rp_picture *p)
@@ -510,8 +510,8 @@ static void set_camera(job *j, const rp_render *r, const rp_picture *p)
     for (int d = 0; d < 3 && r->lower[0] <= r->upper[0]; d++)
         size = fmax(size, fmax(fabs(r->upper[d] - r->origin[d]), fabs(r->lower[d] - r->origin[d])));
     j->epsilon = (float)(2e-6 * fmax(size, 1e-6));
-    j->fade_near = (float)(1.1 * distance);
-    j->fade_far = (float)(5.0 * distance);
+    j->fade_near = (float)(0.55 * distance);
+    j->fade_far = (float)(9 * distance);
 }
 
 rp_result rp_render_picture(rp_render *render, const rp_picture *p, rp_progress_fn progress, void *context, rp_image *out)
