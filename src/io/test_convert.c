@@ -105,7 +105,8 @@ static void test_usda(void **state)
 static void test_folder(void **state)
 {
     (void)state;
-    const char *run = in_folder("run");
+    char run[128];
+    strcpy(run, in_folder("run"));
     assert_int_equal(rp__file_make_folder(in_folder("run/frames")), RP_OK);
     for (int64_t i = 0; i < 3; i++) {
         char *path = rp__io_frame_path(run, RP_IO_FRAME_PREFIX, i * 2);
