@@ -464,6 +464,8 @@ static rp_result read_open_file(hid_t file, rp_friction **problem)
 static rp_result read_with(const char *path, hid_t access, rp_friction **problem)
 {
     quiet q = be_quiet();
+    if (access >= 0)
+        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG); /* also what a damaged file left open inside HDF5 */
     hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     rp_result result;
     if (file < 0) {
@@ -472,7 +474,7 @@ static rp_result read_with(const char *path, hid_t access, rp_friction **problem
         result = read_open_file(file, problem);
         H5Fclose(file);
     }
-    if (access >= 0 && access != H5P_DEFAULT)
+    if (access >= 0)
         H5Pclose(access);
     speak_again(q);
     return result == RP_OK ? RP_OK : rp__base_fail_prefix(result, "%s: ", path);
@@ -484,7 +486,7 @@ rp_result rp_friction_read(const char *path, rp_friction **problem)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_read: the path or the place of the result is NULL");
     if (!rp__file_exists(path))
         return rp__base_fail(RP_NOT_FOUND, "%s: no such file", path);
-    return read_with(path, H5P_DEFAULT, problem);
+    return read_with(path, H5Pcreate(H5P_FILE_ACCESS), problem);
 }
 
 rp_result rp__friction_read_image(const void *data, size_t size, rp_friction **problem)
