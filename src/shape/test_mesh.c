@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -317,8 +318,9 @@ static void a_large_mesh_is_built_in_seconds(void **state)
     rp_mesh m = torus_mesh(320, 160, 1, 0.35);
     rp_shape *s = NULL, *torus = NULL;
     double start = rp__base_seconds();
+    clock_t used = clock();
     assert_int_equal(rp_shape_mesh_data(m.vertices, m.vertex_count, m.triangles, m.triangle_count, &s), RP_OK);
-    double built = rp__base_seconds() - start;
+    double built = rp__base_seconds() - start, work = (double)(clock() - used) / CLOCKS_PER_SEC;
     enum { N = 20000 };
     static double x[N], y[N], z[N], d[N], gx[N], gy[N], gz[N], e[N];
     for (int i = 0; i < N; i++) {
@@ -329,7 +331,7 @@ static void a_large_mesh_is_built_in_seconds(void **state)
     rp__shape_distances(s, N, x, y, z, d, (double *const[]){ gx, gy, gz });
     double asked = rp__base_seconds() - start;
     print_message("%lld triangles: built in %.2f s, %d distances with gradients in %.3f s\n", (long long)m.triangle_count, built, N, asked);
-    assert_true(built < 30); /* a loaded machine; see bench for the time itself */
+    assert_true(work < 60); /* of all threads, some 3 s; more with sanitizers */
     assert_int_equal(rp_shape_torus((double[]){ 0, 0, 0 }, (double[]){ 0, 0, 1 }, 1, 0.35, &torus), RP_OK);
     rp__shape_distances(torus, N, x, y, z, e, NULL);
     for (int i = 0; i < N; i++) /* chords lie within 1e-4 of the torus */
