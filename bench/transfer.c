@@ -175,10 +175,15 @@ static int run(world *w, const setting *set)
                 rp__exec_set_threads(threads);
                 r->rate = (double)w->p.count / fastest(w, &o, r->to_grid, set->repeat);
                 r->bytes = bytes_of(w, r->to_grid);
-                r->limit = bandwidth[threads - 1] / r->bytes;
             }
         }
     }
+    for (int t = 0; t < 2; t++) { /* once more: the better one is nearer to the limit */
+        double again = bench_bandwidth(t + 1);
+        bandwidth[t] = again > bandwidth[t] ? again : bandwidth[t];
+    }
+    for (int n = 0; n < count; n++)
+        m[n].limit = bandwidth[m[n].threads - 1] / m[n].bytes;
     (set->json ? print_json : print_table)(w, bandwidth, shuffled, sorted, m, count);
     return 0;
 }

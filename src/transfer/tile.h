@@ -25,19 +25,13 @@ enum {
 /* w b + c, in one instruction where there is one. The kernels live on it: gcc, which does not contract in ISO C, is asked
  * by name (measured: lane loops of fma() become scalar code in half of the places). */
 #if defined(__FMA__) && defined(__GNUC__) && !defined(__clang__)
-#define RP_MADD(w, b, c) __builtin_ia32_vfmaddpd256(w, b, c)
+#define RP_MADD_LANES(w, b, c) __builtin_ia32_vfmaddpd256(w, b, c)
+#define RP_MADD(w, b, c) RP_MADD_LANES(((rp__transfer_four){ w, w, w, w }), b, c) /* w is one number */
 #else
-#define RP_MADD(w, b, c) ((w) * (b) + (c))
+#define RP_MADD_LANES(w, b, c) ((w) * (b) + (c))
+#define RP_MADD(w, b, c) ((double)(w) * (b) + (c))
 #endif
-RP_INLINE rp__transfer_four rp__transfer_madd(double w, rp__transfer_four b, rp__transfer_four c)
-{
-    rp__transfer_four all = { w, w, w, w };
-    return RP_MADD(all, b, c);
-}
-RP_INLINE rp__transfer_four rp__transfer_madd_lanes(rp__transfer_four w, rp__transfer_four b, rp__transfer_four c)
-{
-    return RP_MADD(w, b, c);
-}
+/* Functions here take vectors by address: by value their convention would depend on the processor. */
 RP_INLINE void rp__transfer_load(rp__transfer_four *to, const double *from)
 {
     *to = *(const rp__transfer_any_four *)(const void *)from;
@@ -159,14 +153,14 @@ RP_INLINE int rp__transfer_group(const rp__transfer_batch *b, int l, int count)
     return end;
 }
 
-/* The first `count` numbers, then zeros. */
-RP_INLINE rp__transfer_four rp__transfer_cut(rp__transfer_four a, int count)
+/* Keeps the first `count` numbers and makes the others zero. */
+RP_INLINE void rp__transfer_cut(rp__transfer_four *a, int count)
 {
     rp__transfer_four zero = { 0 };
-    return count == 1   ? __builtin_shufflevector(a, zero, 0, 4, 5, 6)
-           : count == 2 ? __builtin_shufflevector(a, zero, 0, 1, 4, 5)
-           : count == 3 ? __builtin_shufflevector(a, zero, 0, 1, 2, 4)
-                        : a;
+    *a = count == 1   ? __builtin_shufflevector(*a, zero, 0, 4, 5, 6)
+         : count == 2 ? __builtin_shufflevector(*a, zero, 0, 1, 4, 5)
+         : count == 3 ? __builtin_shufflevector(*a, zero, 0, 1, 2, 4)
+                      : *a;
 }
 
 /* The block of the grid that holds tile nodes with offset (ox, oy, oz), each 0 or 1, from `block`. */

@@ -4,6 +4,7 @@
 
 #include "exec/exec.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef rp__transfer_four four;
@@ -103,13 +104,13 @@ RP_INLINE void add_rows(int order, bool affine, int row, const load *in, int beg
         for (int i = 0; i < nodes; i++) {
             here[i] = in->row[l][i];
             if (affine && row % nodes > 0)
-                here[i] = rp__transfer_madd(row % nodes, in->dy[l][i], here[i]);
+                here[i] = RP_MADD(row % nodes, in->dy[l][i], here[i]);
             if (affine && row / nodes > 0)
-                here[i] = rp__transfer_madd(row / nodes, in->dz[l][i], here[i]);
+                here[i] = RP_MADD(row / nodes, in->dz[l][i], here[i]);
         }
         for (int r = 0; r < rows; r++) {
             for (int i = 0; i < nodes; i++)
-                sum[r * nodes + i] = rp__transfer_madd(in->weight[row + r][l], here[i], sum[r * nodes + i]);
+                sum[r * nodes + i] = RP_MADD(in->weight[row + r][l], here[i], sum[r * nodes + i]);
             for (int i = 0; i < nodes && affine && r + 1 < rows; i++)
                 here[i] = r + 1 == nodes ? in->row[l][i] + in->dz[l][i] : here[i] + in->dy[l][i];
         }
@@ -136,8 +137,10 @@ RP_INLINE void add_row(const scatter *w, const four *from, int count, int64_t to
 {
     four r[4] = { from[0], from[1], from[2], from[3] };
     rp__transfer_transpose(r);
-    for (int n = 0; n < 1 + RP_DIM; n++)
-        *(rp__transfer_any_four *)(void *)(w->plane[n] + to) += rp__transfer_cut(r[n], count);
+    for (int n = 0; n < 1 + RP_DIM; n++) {
+        rp__transfer_cut(&r[n], count);
+        *(rp__transfer_any_four *)(void *)(w->plane[n] + to) += r[n];
+    }
 }
 
 /* Adds the tile to the grid. */
@@ -215,6 +218,7 @@ void RP_D(rp__transfer_to_grid)(const rp__grid *g, const rp__particles *p, const
 {
     static const rp__exec_item_fn functions[2][3] = { { to_grid_1, to_grid_2, to_grid_3 },
                                                       { to_grid_1_affine, to_grid_2_affine, to_grid_3_affine } };
+    assert(options->order >= 1 && options->order <= 3);
     bool affine = options->kind == RP_TRANSFER_APIC && options->gradient >= 0;
     scatter w = { .g = g, .p = p, .plane = { mass }, .planes = 1 + RP_DIM };
     for (int a = 0; a < RP_DIM; a++) {
@@ -270,6 +274,7 @@ BLOCK_SCALAR(scalar_3, 3)
 void RP_D(rp__transfer_scalar_to_grid)(const rp__grid *g, const rp__particles *p, int order, const double *weight, double *value)
 {
     static const rp__exec_item_fn functions[3] = { scalar_1, scalar_2, scalar_3 };
+    assert(order >= 1 && order <= 3);
     scatter w = { .g = g, .p = p, .weight = weight, .plane = { value }, .planes = 1 };
     run_colours(&w, functions[order - 1]);
 }

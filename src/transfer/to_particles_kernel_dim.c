@@ -67,16 +67,16 @@ RP_INLINE void read_four(int order, bool gradient, const rp__transfer_batch *b, 
                 if (gradient)
                     row_x = u[0] * sx[0];
                 for (int i = 1; i < nodes; i++) {
-                    row = rp__transfer_madd(u[4 * i], wx[i], row);
+                    row = RP_MADD(u[4 * i], wx[i], row);
                     if (gradient)
-                        row_x = rp__transfer_madd(u[4 * i], sx[i], row_x);
+                        row_x = RP_MADD(u[4 * i], sx[i], row_x);
                 }
                 rp__transfer_load(&wy, &b->weight[1][j][l]);
-                layer = rp__transfer_madd_lanes(wy, row, layer);
+                layer = RP_MADD_LANES(wy, row, layer);
                 if (gradient) {
                     rp__transfer_load(&sy, &b->second[1][j][l]);
-                    layer_x = rp__transfer_madd_lanes(wy, row_x, layer_x);
-                    layer_y = rp__transfer_madd_lanes(sy, row, layer_y);
+                    layer_x = RP_MADD_LANES(wy, row_x, layer_x);
+                    layer_y = RP_MADD_LANES(sy, row, layer_y);
                 }
             }
             if (RP_DIM == 2) {
@@ -84,12 +84,12 @@ RP_INLINE void read_four(int order, bool gradient, const rp__transfer_batch *b, 
                 continue;
             }
             rp__transfer_load(&wz, &b->weight[2][k][l]);
-            v = rp__transfer_madd_lanes(wz, layer, v);
+            v = RP_MADD_LANES(wz, layer, v);
             if (gradient) {
                 rp__transfer_load(&sz, &b->second[2][k][l]);
-                vx = rp__transfer_madd_lanes(wz, layer_x, vx);
-                vy = rp__transfer_madd_lanes(wz, layer_y, vy);
-                vz = rp__transfer_madd_lanes(sz, layer, vz);
+                vx = RP_MADD_LANES(wz, layer_x, vx);
+                vy = RP_MADD_LANES(wz, layer_y, vy);
+                vz = RP_MADD_LANES(sz, layer, vz);
             }
         }
         *(rp__transfer_any_four *)(void *)&out[r][l] = v;
@@ -115,25 +115,25 @@ RP_INLINE void read_one(int order, bool gradient, const rp__transfer_batch *b, i
             if (gradient)
                 row_x = b->second[0][0][l] * u[0];
             for (int i = 1; i < nodes; i++) {
-                row = rp__transfer_madd(b->weight[0][i][l], u[i], row);
+                row = RP_MADD(b->weight[0][i][l], u[i], row);
                 if (gradient)
-                    row_x = rp__transfer_madd(b->second[0][i][l], u[i], row_x);
+                    row_x = RP_MADD(b->second[0][i][l], u[i], row_x);
             }
-            layer = rp__transfer_madd(b->weight[1][j][l], row, layer);
+            layer = RP_MADD(b->weight[1][j][l], row, layer);
             if (gradient) {
-                layer_x = rp__transfer_madd(b->weight[1][j][l], row_x, layer_x);
-                layer_y = rp__transfer_madd(b->second[1][j][l], row, layer_y);
+                layer_x = RP_MADD(b->weight[1][j][l], row_x, layer_x);
+                layer_y = RP_MADD(b->second[1][j][l], row, layer_y);
             }
         }
         if (RP_DIM == 2) {
             v = layer, vx = layer_x, vy = layer_y;
             continue;
         }
-        v = rp__transfer_madd(b->weight[2][k][l], layer, v);
+        v = RP_MADD(b->weight[2][k][l], layer, v);
         if (gradient) {
-            vx = rp__transfer_madd(b->weight[2][k][l], layer_x, vx);
-            vy = rp__transfer_madd(b->weight[2][k][l], layer_y, vy);
-            vz = rp__transfer_madd(b->second[2][k][l], layer, vz);
+            vx = RP_MADD(b->weight[2][k][l], layer_x, vx);
+            vy = RP_MADD(b->weight[2][k][l], layer_y, vy);
+            vz = RP_MADD(b->second[2][k][l], layer, vz);
         }
     }
     for (int r = 0; r < RP_DIM; r++) {
@@ -252,6 +252,7 @@ void RP_D(rp__transfer_to_particles)(const rp__grid *g, rp__particles *p, const 
 {
     static const rp__exec_fn functions[2][3] = { { to_particles_1, to_particles_2, to_particles_3 },
                                                  { to_particles_1_affine, to_particles_2_affine, to_particles_3_affine } };
+    assert(options->order >= 1 && options->order <= 3);
     bool affine = options->kind == RP_TRANSFER_APIC && options->gradient >= 0;
     gather w = { .g = g, .p = p, .flip = options->flip };
     for (int a = 0; a < RP_DIM; a++) {
@@ -316,6 +317,7 @@ static void scalar_3(void *context, int64_t begin, int64_t end, int worker)
 void RP_D(rp__transfer_scalar_to_particles)(const rp__grid *g, const rp__particles *p, int order, const double *value, double *result)
 {
     static const rp__exec_fn functions[3] = { scalar_1, scalar_2, scalar_3 };
+    assert(order >= 1 && order <= 3);
     gather w = { .g = g, .value = value, .result = result };
     w.p = (rp__particles *)(uintptr_t)p; /* only read here */
     rp__exec_for(g->blocks, 2, functions[order - 1], &w);
