@@ -78,7 +78,7 @@ static int run_main(int argc, char **argv)
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
     char dump[64];
     if (line.dump_problems > 0 && line.set.count < LIST_MOST) {
-        snprintf(dump, sizeof dump, "method.dump_problems=%d", line.dump_problems);
+        snprintf(dump, sizeof dump, "nonsmooth.dump_problems=%d", line.dump_problems);
         line.set.items[line.set.count++] = dump;
     }
     rp_scene_options scene_options = { line.set.items, line.set.count };
