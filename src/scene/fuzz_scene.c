@@ -1,5 +1,5 @@
 /* Scenes from hostile bytes: read, written, read again. Files are out of reach: a scene without a folder takes absolute
- * paths only, and inputs with one are passed over. Seeds: scenes/ and tests/scenes_bad/. */
+ * paths only, and inputs with one are passed over. Seeds: scenes/, tests/scenes_bad/ and tests/scenes_seed/. */
 #include <repose/repose.h>
 
 #include <stdint.h>

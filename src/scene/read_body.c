@@ -23,14 +23,14 @@ static void keyframe_defaults(void *target) { rp__param_defaults(keyframe_params
 
 const rp__scene_block rp__scene_keyframe = {
     "keyframe", "a key of a motion",
-    "A map, or a list `[time, position]` or `[time, position, rotation]`. What a key does not give is zero.",
+    "A map, or a list `[time, position]` or `[time, position, rotation]`. What a key does not give stays as in the key before it; in the first it is zero.",
     "motion: {keys: [[0 s, [0, 0, 0]], [2 s, [1, 0, 0], [0, 0, 90 deg]]]}", keyframe_table, NULL, keyframe_defaults,
     "{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}",
 };
 
+/* `key` holds what it has when nothing is given. */
 static rp_result read_keyframe(rp__reader *r, const rp__node *value, rp_keyframe *key)
 {
-    keyframe_defaults(key);
     if (value->kind != RP_NODE_LIST)
         return rp__scene_read_block(r, &rp__scene_keyframe, value, key);
     if (value->count < 2 || value->count > 3)
@@ -51,7 +51,15 @@ static rp_result motion_keys(rp__reader *r, const rp__node *value, void *target)
     if (!spec->keys)
         return RP_OUT_OF_MEMORY;
     for (const rp__node *c = value->first; c; c = c->next) {
-        RP_TRY(read_keyframe(r, c, &spec->keys[spec->count]));
+        rp_keyframe *key = &spec->keys[spec->count];
+        if (spec->count)
+            *key = key[-1];
+        else
+            keyframe_defaults(key);
+        key->time = NAN;
+        RP_TRY(read_keyframe(r, c, key));
+        if (isnan(key->time))
+            return rp__scene_fail(&r->tree, c, "missing key 'time' in a key of a motion");
         if (spec->count && !(spec->keys[spec->count].time > spec->keys[spec->count - 1].time))
             return rp__scene_fail(&r->tree, c, "the times of the keys must increase");
         ++spec->count;

@@ -16,7 +16,7 @@ const rp__preset rp__scene_presets[] = {
       "density=2650; volume_fraction=0.6; friction_angle=30 deg; grain_diameter=0.15 mm; youngs_modulus=3.537e7 Pa" },
     { "wet-sand", "sand with a little water: dry-sand with 400 Pa of cohesion",
       "density=2650; volume_fraction=0.6; friction_angle=33 deg; grain_diameter=0.5 mm; youngs_modulus=3.537e7 Pa; "
-      "cohesion=400 Pa; cohesion_decay=1; colour=wet-sand" },
+      "cohesion=400 Pa; cohesion_decay=1; colour=#8a6a3e" },
     { "gravel", "crushed stone, friction angle 40 degrees",
       "density=2700; volume_fraction=0.58; friction_angle=40 deg; grain_diameter=1 cm; youngs_modulus=5e7 Pa; colour=gravel" },
     { "glass-beads",
@@ -25,10 +25,10 @@ const rp__preset rp__scene_presets[] = {
       "grain_diameter=0.53 mm; youngs_modulus=5e7 Pa; colour=#b8c8c0" },
     { "grain", "cereal: light, elongated, friction angle 28 degrees",
       "density=1300; volume_fraction=0.6; friction_angle=28 deg; grain_diameter=3.5 mm; anisotropy=0.3; elongation=0.9; "
-      "youngs_modulus=1e7 Pa; colour=#c89b4b" },
+      "youngs_modulus=1e7 Pa; colour=wheat" },
     { "coins", "flat discs of metal that align with the flow",
       "density=8900; volume_fraction=0.6; friction_angle=25 deg; grain_diameter=2 cm; anisotropy=0.7; elongation=0.95; "
-      "colour=#c9a227" },
+      "colour=gold" },
     { "klar-hourglass", "Klar et al. (2016), table 3: hourglass (hardening 35/9/0.3/10)", KLAR "; h0=35; h1=9; h2=0.3; h3=10" },
     { "klar-butterfly", "the same, butterfly, raking and shovel (hardening 35/9/0.2/10)", KLAR "; h0=35; h1=9; h2=0.2; h3=10" },
     { "klar-castle", "the same, castle (hardening 35/0/0.2/10)", KLAR "; h0=35; h1=0; h2=0.2; h3=10" },

@@ -3,6 +3,7 @@
 #include "base/param.h"
 #include "scene/scene_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LARGE 1e300
@@ -20,7 +21,7 @@ const rp__scene_block rp__scene_output = {
 #define K(member) offsetof(rp_camera_key, member)
 static const rp_param camera_key_params[] = {
     { "time", RP_REAL, K(time), 0, -1e12, 1e12, "s", "when", NULL },
-    { "eye", RP_VEC3, K(eye), 0, -LARGE, LARGE, "m", "where the camera stands then", NULL },
+    { "eye", RP_VEC3, K(eye), 0, -LARGE, LARGE, "m", "where the camera stands then; absent: the camera's eye", NULL },
     { "target", RP_VEC3, K(target), 0, -LARGE, LARGE, "m", "what it looks at then; absent: the camera's target", NULL },
     { 0 },
 };
@@ -36,7 +37,9 @@ const rp__scene_block rp__scene_camera_key = {
 static rp_result read_camera_key(rp__reader *r, const rp__node *value, rp_camera_key *key)
 {
     camera_key_defaults(key);
+    memcpy(key->eye, r->scene->output.eye, sizeof key->eye);
     memcpy(key->target, r->scene->output.target, sizeof key->target);
+    key->time = NAN;
     if (value->kind != RP_NODE_LIST)
         return rp__scene_read_block(r, &rp__scene_camera_key, value, key);
     if (value->count < 2 || value->count > 3)
@@ -57,6 +60,8 @@ static rp_result camera_keys(rp__reader *r, const rp__node *value, void *target)
     int n = 0;
     for (const rp__node *c = value->first; c; c = c->next, ++n) {
         RP_TRY(read_camera_key(r, c, &keys[n]));
+        if (isnan(keys[n].time))
+            return rp__scene_fail(&r->tree, c, "missing key 'time' in a key of the camera");
         if (n && !(keys[n].time > keys[n - 1].time))
             return rp__scene_fail(&r->tree, c, "the times of the keys must increase");
     }

@@ -267,6 +267,38 @@ static void test_round_trip(void **state)
 
 /* ---- the examples of the reference page are scenes ---- */
 
+/* Relative paths start at the scene's folder; the written scene needs none. */
+static void test_files(void **state)
+{
+    (void)state;
+    rp_scene *scene = NULL, *again = NULL;
+    const char *text = HEAD "bodies:\n  - shape: {mesh: {file: ../data/meshes/cube.obj, unit: 10 cm}}\n";
+    if (rp_scene_parse(text, "test.yaml", RP_SOURCE_DIR "/tests/scenes_bad", NULL, &scene) != RP_OK)
+        fail_msg("%s", rp_last_error());
+    char *yaml = NULL;
+    assert_int_equal(rp_scene_format(scene, &yaml), RP_OK);
+    assert_non_null(strstr(yaml, RP_SOURCE_DIR "/tests/scenes_bad/../data/meshes/cube.obj"));
+    assert_int_equal(rp_scene_parse(yaml, "again.yaml", NULL, NULL, &again), RP_OK);
+    rp_text_free(yaml);
+    rp_scene_destroy(scene);
+    rp_scene_destroy(again);
+    scene = NULL;
+    assert_int_equal(rp_scene_parse(text, "test.yaml", NULL, NULL, &scene), RP_BAD_SCENE);
+    assert_non_null(strstr(rp_last_error(), "this scene has no folder"));
+}
+
+/* A key of a motion keeps what the one before it had. */
+static void test_keys_hold(void **state)
+{
+    (void)state;
+    rp_scene *scene = parse(HEAD "bodies:\n  - shape: {sphere: {radius: 1}}\n    motion: {interpolation: linear, keys: [[0 s, [1, 2, 3], "
+                                 "[0, 0, 90 deg]], [1 s, [2, 2, 3]], {time: 2 s}]}\n");
+    double position[3], q[4];
+    assert_int_equal(rp_motion_pose(rp_scene_sim_def(scene)->bodies[0].motion, 2, position, q), RP_OK);
+    assert_true(position[0] == 2 && position[2] == 3 && fabs(q[3] - sin(45 * DEGREE)) < 1e-12);
+    rp_scene_destroy(scene);
+}
+
 static void test_examples(void **state)
 {
     (void)state;
@@ -392,7 +424,8 @@ int main(void)
         cmocka_unit_test(test_smallest),  cmocka_unit_test(test_everything),  cmocka_unit_test(test_two_dimensions),
         cmocka_unit_test(test_json),      cmocka_unit_test(test_presets),     cmocka_unit_test(test_cells),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_examples),   cmocka_unit_test(test_set),
-        cmocka_unit_test(test_set_errors), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_set_errors), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_keys_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
