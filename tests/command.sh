@@ -1,0 +1,69 @@
+# The command as a person meets it: help, typing errors, exit codes, a folder in use, a run that diverges.
+set -u
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# expect CODE WORD COMMAND...: the exit code, and a word in what it says
+expect() {
+    code=$1 word=$2
+    shift 2
+    said=$("$@" 2>&1 < /dev/null)
+    got=$?
+    [ "$got" = "$code" ] || fail "$* gave exit code $got, not $code: $said"
+    case $said in *"$word"*) ;; *) fail "$* does not say '$word' but: $said" ;; esac
+}
+
+rm -rf ./*
+expect 0 "usage: repose COMMAND" "$REPOSE"
+expect 0 "commands:" "$REPOSE" --help
+expect 0 "repose 0." "$REPOSE" --version
+expect 2 "did you mean 'run'" "$REPOSE" rum
+expect 2 "something is missing" "$REPOSE" run
+expect 2 "no option '--treads'" "$REPOSE" run rain --treads 3
+expect 2 "whole number" "$REPOSE" run rain --threads two
+expect 3 "no scene 'nosuch'" "$REPOSE" run nosuch
+expect 1 "" "$REPOSE" resume nosuch
+expect 1 "" "$REPOSE" info nosuch
+for name in $("$REPOSE" completion bash | sed -n 's/^ *options="\([a-z ]*\)"$/\1/p'); do
+    expect 0 "usage: repose $name" "$REPOSE" "$name" --help
+    expect 0 "usage: repose $name" "$REPOSE" help "$name"
+done
+"$REPOSE" completion bash > completion.bash
+command -v bash > /dev/null && { bash -n completion.bash || fail "the completion script has a syntax error"; }
+"$REPOSE" help --man > repose.1
+if command -v mandoc > /dev/null; then
+    mandoc -T lint -W error repose.1 || fail "the manual page has errors"
+else
+    echo "mandoc is not there: the manual page was not checked"
+fi
+
+cat > tiny.yaml << 'SCENE'
+domain: [0.4, 0.4, 0.4]
+cell_size: 5 cm
+duration: 0.2 s
+method: ballistic
+grains:
+  - shape: {sphere: {centre: [0.2, 0.2, 0.2], radius: 0.1}}
+SCENE
+sed 's/cell_size/cel_size/' tiny.yaml > typo.yaml
+expect 3 "typo.yaml:2:1" "$REPOSE" run typo.yaml
+expect 3 "cell_size" "$REPOSE" run typo.yaml
+expect 3 "^" "$REPOSE" run typo.yaml
+expect 3 "particles" "$REPOSE" run tiny.yaml --set "cell_size=1e-6"
+expect 3 "--set" "$REPOSE" run tiny.yaml --set "cell_size=5 kg"
+expect 0 "done:" "$REPOSE" run tiny.yaml -o ran
+expect 1 "ran" "$REPOSE" run tiny.yaml -o ran
+expect 0 "done:" "$REPOSE" run tiny.yaml -o ran --overwrite
+for file in scene.yaml stats.csv bodies.csv frames.vtkhdf.series frames/frame_000000.vtkhdf; do
+    [ -s "ran/$file" ] || fail "the run left no $file"
+done
+expect 0 '"event":"done"' "$REPOSE" run tiny.yaml -o json --json
+expect 0 "particles" "$REPOSE" info ran
+expect 4 "run away" "$REPOSE" run tiny.yaml -o fast --set speed_limit=0.5
+[ -s fast/dump.vtkhdf ] || fail "a diverged run left no dump"
+# the scene as run gives the same run again
+expect 0 "done:" "$REPOSE" run ran/scene.yaml -o again
+cmp -s ran/frames/frame_000004.vtkhdf again/frames/frame_000004.vtkhdf || fail "the scene as run gives another last frame"
+
+[ "$failures" = 0 ] && echo "the command answers as it should"
+[ "$failures" = 0 ]
