@@ -10,6 +10,7 @@
 #include "math/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool solve_any(int d, rp_friction_local_solver solver, const double *w, const double *b, double mu, double *r)
@@ -138,6 +139,20 @@ typedef struct batch {
     double r[BATCH][6], b[BATCH][6];
 } batch;
 
+enum { TIMED = 1024 }; /* batches whose times are kept: the median of them is reported, whatever else the machine does */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return count > 0 ? values[count / 2] : 0;
+}
+
 /* Times one batch cold and, with b moved by a part in a thousand as between two sweeps, warm. */
 static void time_batch(int d, rp_friction_local_solver solver, batch *t, int count, double *seconds)
 {
@@ -166,9 +181,9 @@ static void time_batch(int d, rp_friction_local_solver solver, batch *t, int cou
         else
             solve_any(d, solver, t->s[i].w, t->b[i], t->s[i].mu, again);
     }
-    seconds[0] += factorised - before;
-    seconds[1] += cold - factorised;
-    seconds[2] += rp__base_seconds() - moved;
+    seconds[0] = factorised - before;
+    seconds[1] = cold - factorised;
+    seconds[2] = rp__base_seconds() - moved;
 }
 
 rp_result rp_friction_measure_contacts(int dimension, rp_friction_local_solver solver, int64_t problems, uint64_t seed,
@@ -178,15 +193,25 @@ rp_result rp_friction_measure_contacts(int dimension, rp_friction_local_solver s
     if (problems < 1 || !statistics)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_measure_contacts: at least one problem and a place for the result");
     batch *t = RP_NEW(batch);
-    if (!t)
+    double *times = RP_NEW_ARRAY(double, 3 * TIMED);
+    if (!t || !times) {
+        rp__base_free(t);
+        rp__base_free(times);
         return RP_OUT_OF_MEMORY;
+    }
     rp_friction_contact_statistics s = { .problems = problems };
-    double seconds[3] = { 0 };
+    int timed = 0;
     for (int64_t first = 0; first < problems; first += BATCH) {
         int count = problems - first < BATCH ? (int)(problems - first) : BATCH;
         for (int i = 0; i < count; i++)
             make_sample(dimension, seed, (uint64_t)(first + i), &t->s[i]);
+        double seconds[3];
         time_batch(dimension, solver, t, count, seconds);
+        if (timed < TIMED && (count == BATCH || timed == 0)) {
+            for (int k = 0; k < 3; k++)
+                times[k * TIMED + timed] = seconds[k] * 1e9 / count;
+            timed++;
+        }
         for (int i = 0; i < count; i++) {
             double error = error_any(dimension, t->s[i].w, t->s[i].b, t->s[i].mu, t->r[i]);
             s.failures += !(error < 1e-12);
@@ -194,10 +219,11 @@ rp_result rp_friction_measure_contacts(int dimension, rp_friction_local_solver s
                 s.worst_backward_error = error;
         }
     }
+    s.factorise_ns = median(times, timed);
+    s.cold_ns = median(times + TIMED, timed);
+    s.warm_ns = median(times + 2 * TIMED, timed);
     rp__base_free(t);
-    s.factorise_ns = seconds[0] * 1e9 / (double)problems;
-    s.cold_ns = seconds[1] * 1e9 / (double)problems;
-    s.warm_ns = seconds[2] * 1e9 / (double)problems;
+    rp__base_free(times);
     if (solver != RP_FRICTION_CONTACT_SCALAR)
         s.factorise_ns = 0;
     *statistics = s;
