@@ -171,15 +171,21 @@ static rp_result fill_material(rp__reader *r, const rp__node *value, int index, 
     if (value->kind == RP_NODE_SCALAR)
         return RP_OK;
     const rp__node *friction = rp__scene_get(value, "friction"), *angle = rp__scene_get(value, "friction_angle");
-    if (friction && angle)
+    const rp__node *density = rp__scene_get(value, "density"), *bulk = rp__scene_get(value, "bulk_density");
+    if (friction && angle && rp__scene_rank(friction) == rp__scene_rank(angle))
         return rp__scene_fail(&r->tree, angle->key, "give 'friction' or 'friction_angle', not both");
-    if (angle)
+    const rp__node *idle = NULL, *light = NULL; /* what another value outranks */
+    if (friction && angle)
+        idle = rp__scene_rank(friction) > rp__scene_rank(angle) ? angle : friction;
+    if (density && bulk && rp__scene_rank(density) > rp__scene_rank(bulk))
+        light = bulk;
+    if (angle && idle != angle)
         def->friction = -1;
-    if (rp__scene_get(value, "density") && !rp__scene_get(value, "bulk_density"))
+    if (density && (!bulk || light))
         def->bulk_density = 0;
     for (const rp__node *c = value->first; c; c = c->next) {
         const rp_param *entry = rp__param_find(rp_material_table(), c->key->text);
-        if (!entry || strcmp(entry->name, "name") == 0)
+        if (!entry || c == idle || c == light || strcmp(entry->name, "name") == 0)
             continue;
         if (entry->type == RP_REAL && c->kind == RP_NODE_MAP)
             RP_TRY(read_keyed(r, entry, c, index, def));

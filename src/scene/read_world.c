@@ -108,11 +108,14 @@ rp_result rp__scene_read_domain(rp__reader *r, const rp__node *value, const rp__
 {
     domain d;
     rp__settings *s = &r->scene->settings;
+    const rp__node *size = rp__scene_get(r->tree.root, "cell_size");
     RP_TRY(read_corners(r, value, &d));
+    if (resolution && size && rp__scene_rank(size) > rp__scene_rank(resolution))
+        resolution = NULL;
     if (resolution) {
         double count, longest = 0;
         RP_TRY(rp__scene_read_number(r, resolution, "resolution", "", &count));
-        if (s->cell_size > 0)
+        if (size && rp__scene_rank(size) == rp__scene_rank(resolution))
             return rp__scene_fail(&r->tree, resolution, "give 'cell_size' or 'resolution', not both");
         if (!(count >= 1 && count <= CELLS_MOST) || count != floor(count))
             return rp__scene_fail(&r->tree, resolution, "'resolution' is a whole number of cells, from 1 to %g", CELLS_MOST);

@@ -67,6 +67,11 @@ rp__node *rp__scene_get(const rp__node *map, const char *key)
     return NULL;
 }
 
+int rp__scene_rank(const rp__node *node)
+{
+    return node->origin >= 0 ? 2 + node->origin : node->merged ? 0 : 1;
+}
+
 bool rp__scene_is_null(const rp__node *node)
 {
     return node->kind == RP_NODE_SCALAR && !node->quoted &&
@@ -194,6 +199,7 @@ static rp_result merge(builder *b, rp__node *map, const rp__node *from)
         rp__node *copy = NULL;
         RP_TRY(copy_node(b->tree, c, from, b->depth, &copy));
         copy->key = c->key;
+        copy->merged = true;
         append(map, copy);
     }
     return RP_OK;

@@ -25,6 +25,7 @@ typedef struct rp__node {
     struct rp__node *first, *last;  /* children */
     struct rp__node *next;
     int count;
+    bool merged;                    /* came by '<<' */
     int origin;                     /* -1: the file; n: the n-th replacement */
     int line, column;               /* from 1 */
 } rp__node;
@@ -60,6 +61,9 @@ rp_result rp__scene_tree_set(rp__tree *tree, int index);
 
 /* The value of `key`, or NULL. */
 rp__node *rp__scene_get(const rp__node *map, const char *key);
+
+/* Which of two values that exclude each other counts: one by '<<' (0), one of the file (1), a later replacement (2 ...). */
+int rp__scene_rank(const rp__node *node);
 
 /* An empty value or null. */
 bool rp__scene_is_null(const rp__node *node);
