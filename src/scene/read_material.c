@@ -102,7 +102,8 @@ const rp__scene_block rp__scene_material = {
     "material", "a material",
     "A map of keys, or the name of a preset. Every number may change over time: `{keys: [[time, value], ...]}`, linear between "
     "keys. Friction is given by `friction_angle` or by `friction`, not both. `density` is that of a grain; give `bulk_density` "
-    "for the packed material instead.",
+    "for the packed material instead. `ballistic` uses the densities alone; `nonsmooth` all but `model`, `youngs_modulus`, "
+    "`poisson_ratio` and `h0` to `h3`; `elastoplastic` the densities, the friction and those.",
     "materials:\n  sand: {preset: dry-sand, friction_angle: 35 deg}\n  mud: {friction: {keys: [[0 s, 0.6], [1 s, 0.2]]}}",
     rp_material_table, material_keys, material_defaults,
     "{\"$ref\":\"#/$defs/preset\"}",

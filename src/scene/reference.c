@@ -177,7 +177,13 @@ static void rules(rp__text *out)
         "and absolute paths are taken as they are: run scenes of strangers as you would run any file that names others. The scene "
         "written to the output folder holds absolute paths.\n"
         "\n## Limits\n\nA scene file has at most %d MiB, %d values once aliases are written out, and %d levels. Not-a-number and "
-        "infinity are refused, but for `start` and `stop`, where `inf` and `-inf` mean never and always.\n",
+        "infinity are refused, but for `start` and `stop`, where `inf` and `-inf` mean never and always.\n"
+        "\n## How this is made\n\nThe room `src/scene` reads a scene in three steps: `tree.c` turns the text into a plain tree with "
+        "a place for every value, copies aliases and applies replacements; the `read_*.c` files walk the tree with the tables of "
+        "the blocks; `read_top.c` gathers the definitions. Writing (`format.c`), the schema (`schema.c`) and this page "
+        "(`reference.c`) walk the same tables. To add a number, a choice or a text, add a line to a table in `tables.c` (or to the "
+        "material's, or a method's); to add a shape, a line to the kinds in `shapes.c`; to add a preset, a line in "
+        "`read_material.c`. Then make this page anew and add a broken scene with its message to `tests/scenes_bad`.\n",
         RP_TREE_BYTES >> 20, RP_TREE_NODES, RP_TREE_DEPTH);
 }
 
