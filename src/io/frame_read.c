@@ -170,10 +170,12 @@ static rp_result read_named(reader *r, hid_t group, const char *name, const char
 static rp_result read_point_data(reader *r)
 {
     hid_t group = H5Gopen2(r->h->file, "/VTKHDF/PointData", H5P_DEFAULT);
-    H5G_info_t info;
-    if (group < 0 || H5Gget_info(group, &info) < 0)
+    if (group < 0)
         return damaged(r, "/VTKHDF/PointData", "is missing");
+    H5G_info_t info = { .nlinks = 0 };
     rp_result result = RP_OK;
+    if (H5Gget_info(group, &info) < 0)
+        result = damaged(r, "/VTKHDF/PointData", "cannot be listed");
     for (hsize_t i = 0; i < info.nlinks && result == RP_OK; i++) {
         char name[256] = "";
         ssize_t length = H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);

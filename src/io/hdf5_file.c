@@ -180,8 +180,10 @@ rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
     fclose(probe);
     rp__io_h5_quiet(h);
     htri_t is = H5Fis_hdf5(path);
-    if (is > 0)
-        h->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (is > 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0) /* nothing of a damaged file stays open */
+        h->file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
     if (h->file >= 0)
         return RP_OK;
     rp_result result = is > 0 ? rp__io_h5_failed(RP_BAD_FILE, path, "opening", "file")
