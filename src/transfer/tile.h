@@ -123,6 +123,13 @@ RP_INLINE const double *rp__transfer_lanes(const double *plane, int64_t first, i
     return room;
 }
 
+/* Asks for the lanes of a plane two batches ahead: sixteen planes are more streams than processors follow by themselves. */
+#define RP_AHEAD(plane, first, write)                                               \
+    do {                                                                            \
+        for (int ahead_ = 0; ahead_ < BATCH; ahead_ += 8)                           \
+            __builtin_prefetch((plane) + (first) + 2 * BATCH + ahead_, write, 3);   \
+    } while (0)
+
 /* t, weight and start of a batch. */
 RP_INLINE void rp__transfer_locate(int order, const rp__lattice *lattice, const rp__particles *p, int64_t first, int count,
                                    rp__transfer_batch *restrict b)

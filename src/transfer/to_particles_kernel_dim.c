@@ -183,6 +183,16 @@ static void store_flip(const gather *w, double (*in)[WIDTH], double (*was)[WIDTH
     }
 }
 
+RP_INLINE void look_ahead(bool affine, const gather *w, int64_t first)
+{
+    for (int r = 0; r < RP_DIM; r++) {
+        RP_AHEAD(w->p->x[r], first, 0);
+        RP_AHEAD(w->p->v[r], first, 1);
+        for (int s = 0; s < RP_DIM && affine; s++)
+            RP_AHEAD(w->c[3 * r + s], first, 1);
+    }
+}
+
 RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64_t first, int count, rp__transfer_batch *b,
                                   const four *tile, const four *old)
 {
@@ -190,6 +200,8 @@ RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64
     double inverse_h = 1 / w->g->lattice.h;
     bool grad = w->grad[0];
     rp__transfer_locate(order, &w->g->lattice, w->p, first, count, b);
+    if (first + 3 * BATCH <= w->p->count)
+        look_ahead(affine, w, first);
     if (affine || grad) {
         second_weights(order, !affine, inverse_h, b);
         read_batch(order, true, b, count, tile, out);
