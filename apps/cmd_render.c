@@ -49,7 +49,7 @@ static bool show(void *context, double part)
 {
     shown *s = context;
     char text[96];
-    snprintf(text, sizeof text, "%s %lld of %lld", s->what, (long long)(s->done + (part < 1)), (long long)s->total);
+    snprintf(text, sizeof text, "%s %lld of %lld", s->what, (long long)(s->done + 1), (long long)s->total);
     progress_show(&s->bar, ((double)s->done + part) / (double)s->total, text);
     return !stop;
 }
