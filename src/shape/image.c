@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-enum { LARGEST_SIDE = 32768, MESSAGE = 200 };
+enum { LARGEST_SIDE = 32768, MOST_PIXELS = 1 << 28, MESSAGE = 200 };
 #define LARGEST_FILE ((size_t)1 << 30)
 
 /* ---- PNG ---- */
@@ -80,6 +80,8 @@ static int read_png(reader *r, rp__shape_image *image)
     png_read_update_info(r->png, r->info);
     int64_t width = png_get_image_width(r->png, r->info), height = png_get_image_height(r->png, r->info);
     size_t bytes = png_get_rowbytes(r->png, r->info);
+    if (width * height > MOST_PIXELS)
+        png_error(r->png, "it has more than 268 million pixels");
     if (bytes != (size_t)width * 2)
         png_error(r->png, "its pixels cannot be made grey");
     r->row = RP_NEW_ARRAY(unsigned char, (size_t)height * bytes); /* interlaced pictures need all rows at once */
@@ -176,6 +178,16 @@ static rp_result decode_pgm(const char *path, const char *data, size_t size, rp_
     return RP_OK;
 }
 
+rp_result rp__shape_image_decode(const char *name, const char *data, size_t size, rp__shape_image *image)
+{
+    *image = (rp__shape_image){ 0, 0, NULL };
+    if (size > 8 && png_sig_cmp((png_const_bytep)data, 0, 8) == 0)
+        return decode_png(name, data, size, image);
+    if (size > 8 && data[0] == 'P' && (data[1] == '2' || data[1] == '5'))
+        return decode_pgm(name, data, size, image);
+    return rp__base_fail(RP_BAD_FILE, "%s: not a PNG or PGM picture", name);
+}
+
 rp_result rp__shape_image_read(const char *path, rp__shape_image *image)
 {
     char *data = NULL;
@@ -183,14 +195,7 @@ rp_result rp__shape_image_read(const char *path, rp__shape_image *image)
     if (!path)
         return rp__base_fail(RP_BAD_ARGUMENT, "picture: there is no path (NULL)");
     RP_TRY(rp__file_read(path, LARGEST_FILE, &data, &size));
-    *image = (rp__shape_image){ 0, 0, NULL };
-    rp_result result;
-    if (size > 8 && png_sig_cmp((png_const_bytep)data, 0, 8) == 0)
-        result = decode_png(path, data, size, image);
-    else if (size > 8 && data[0] == 'P' && (data[1] == '2' || data[1] == '5'))
-        result = decode_pgm(path, data, size, image);
-    else
-        result = rp__base_fail(RP_BAD_FILE, "%s: not a PNG or PGM picture", path);
+    rp_result result = rp__shape_image_decode(path, data, size, image);
     rp__base_free(data);
     return result;
 }

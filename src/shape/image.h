@@ -3,6 +3,7 @@
 #define RP_SHAPE_IMAGE_H
 
 #include <repose/result.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct rp__shape_image {
@@ -11,5 +12,8 @@ typedef struct rp__shape_image {
 } rp__shape_image;
 
 rp_result rp__shape_image_read(const char *path, rp__shape_image *image);
+
+/* The same from memory; `name` stands in messages. */
+rp_result rp__shape_image_decode(const char *name, const char *data, size_t size, rp__shape_image *image);
 
 #endif
