@@ -194,6 +194,19 @@ static void test_json(void **state)
     rp_scene_destroy(scene);
 }
 
+/* Single quotes are decoded here, not by libfyaml: the same text by the rules of YAML. */
+static void test_quotes(void **state)
+{
+    (void)state;
+    rp_scene *scene = parse(HEAD "title: 'it''s  a\n   ''long''   \n\n\n  \\n text '\ndescription: ''\n");
+    assert_string_equal(rp_scene_title(scene), "it's  a 'long'\n\n\\n text ");
+    assert_string_equal(rp_scene_description(scene), "");
+    rp_scene_destroy(scene);
+    scene = parse("\xef\xbb\xbf" HEAD "title: ''''''\r\nx-'y': 1\r\n"); /* after a byte order mark */
+    assert_string_equal(rp_scene_title(scene), "''");
+    rp_scene_destroy(scene);
+}
+
 static void test_presets(void **state)
 {
     (void)state;
@@ -427,7 +440,7 @@ int main(void)
         cmocka_unit_test(test_json),      cmocka_unit_test(test_presets),     cmocka_unit_test(test_cells),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_examples),   cmocka_unit_test(test_set),
         cmocka_unit_test(test_set_errors), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_keys_hold),
+        cmocka_unit_test(test_keys_hold), cmocka_unit_test(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

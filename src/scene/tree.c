@@ -101,6 +101,8 @@ typedef struct frame {
 
 typedef struct builder {
     rp__tree *tree;
+    const char *text; /* being read */
+    size_t size;
     rp__node *root;
     frame stack[RP_TREE_DEPTH];
     int depth;
@@ -279,22 +281,64 @@ static rp_result on_alias(builder *b, struct fy_event *event)
                          (int)length, text);
 }
 
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
+        ++p;
+    return p;
+}
+
+/* The inside of single quotes: '' is a quote, a line break with the blanks around it is a space, more of them are one less
+ * (libfyaml 0.7.12 loses memory on long runs of ''). False when the marks do not stand at quotes. */
+static bool single_quoted(builder *b, struct fy_token *token, char **out)
+{
+    const struct fy_mark *start = fy_token_start_mark(token), *stop = fy_token_end_mark(token);
+    if (!start || !stop || start->input_pos < 1 || stop->input_pos < start->input_pos || stop->input_pos >= b->size ||
+        b->text[start->input_pos - 1] != '\'' || b->text[stop->input_pos] != '\'')
+        return false;
+    const char *p = b->text + start->input_pos, *end = b->text + stop->input_pos;
+    char *to = rp__scene_pool_alloc(b->tree->pool, (size_t)(end - p) + 1);
+    *out = to;
+    while (to && p < end) {
+        const char *after = skip_blanks(p, end);
+        int breaks = 0;
+        while (after < end && (*after == '\n' || *after == '\r')) {
+            after += *after == '\r' && after + 1 < end && after[1] == '\n' ? 2 : 1;
+            after = skip_blanks(after, end);
+            ++breaks;
+        }
+        if (breaks == 0) {
+            p += *p == '\'' && p + 1 < end; /* the second of two */
+            *to++ = *p++;
+            continue;
+        }
+        p = after;
+        if (breaks == 1)
+            *to++ = ' ';
+        for (int i = 1; i < breaks; ++i)
+            *to++ = '\n';
+    }
+    return true;
+}
+
 static rp_result on_scalar(builder *b, struct fy_event *event)
 {
-    size_t length = 0;
-    const char *text = fy_token_get_text(event->scalar.value, &length);
-    if (!text) {
-        text = "";
-        length = 0;
+    struct fy_token *token = event->scalar.value;
+    enum fy_scalar_style style = token ? fy_scalar_token_get_style(token) : FYSS_PLAIN;
+    char *copy = NULL;
+    if (style != FYSS_SINGLE_QUOTED || !single_quoted(b, token, &copy)) {
+        size_t length = 0;
+        const char *text = token ? fy_token_get_text(token, &length) : NULL;
+        if (text && memchr(text, '\0', length))
+            return rp__scene_fail(b->tree, &b->mark, "a text may not contain a zero byte");
+        copy = rp__scene_pool_copy(b->tree->pool, text ? text : "", text ? length : 0);
     }
-    if (memchr(text, '\0', length))
-        return rp__scene_fail(b->tree, &b->mark, "a text may not contain a zero byte");
+    if (!copy)
+        return RP_OUT_OF_MEMORY;
     rp__node *node = NULL;
     RP_TRY(new_node(b->tree, RP_NODE_SCALAR, &b->mark, &b->mark, &node));
-    node->text = rp__scene_pool_copy(b->tree->pool, text, length);
-    if (!node->text)
-        return RP_OUT_OF_MEMORY;
-    node->quoted = event->scalar.value && fy_scalar_token_get_style(event->scalar.value) != FYSS_PLAIN;
+    node->text = copy;
+    node->quoted = style != FYSS_PLAIN;
     RP_TRY(remember(b, event->scalar.anchor, node));
     return place_node(b, node);
 }
@@ -392,7 +436,7 @@ static rp_result build(rp__tree *tree, const char *text, size_t size, int origin
     struct fy_parse_cfg config = { .flags = FYPCF_QUIET | FYPCF_JSON_NONE | FYPCF_SLOPPY_FLOW_INDENTATION, .diag = diag };
     struct fy_parser *parser = fy_parser_create(&config);
     rp_result result = RP_OK;
-    builder b = { .tree = tree };
+    builder b = { .tree = tree, .text = text, .size = size };
     b.mark = (rp__node){ .origin = origin, .line = 1, .column = 1 };
     if (!parser || fy_parser_set_string(parser, text, size) != 0)
         result = rp__base_fail(RP_OUT_OF_MEMORY, "out of memory for the YAML reader");
