@@ -150,7 +150,7 @@ static void methods(rp__text *out)
 {
     rp__text_append_string(out, "\n## Methods\n\n`method: NAME` chooses one. A block of that name holds its parameters; blocks of "
                                 "other methods are checked and kept, so that one scene can be run under several.\n\n```yaml\n"
-                                "method: ballistic\nballistic: {}\n```\n");
+                                "method: ballistic\nballistic: {restitution: 0.5}\n```\n");
     for (int i = 0; i < rp_method_count(); ++i) {
         const rp_method_info *info = rp_method_at(i);
         rp__text_append(out, "\n### %s\n\n%s\n", info->name, info->summary ? info->summary : "");
