@@ -43,9 +43,12 @@ rp_result rp__grains_cells(const double *const x[3], int64_t count, double width
     for (int d = 0; d < 3; d++) {
         c.origin[d] = count ? INFINITY : 0;
         upper[d] = count ? -INFINITY : 0;
-        for (int64_t i = 0; i < count; i++)
+        double sum = 0; /* not finite as soon as one of them is not */
+        for (int64_t i = 0; i < count; i++) {
             c.origin[d] = fmin(c.origin[d], x[d][i]), upper[d] = fmax(upper[d], x[d][i]);
-        if (!isfinite(upper[d] - c.origin[d]))
+            sum += 0 * x[d][i];
+        }
+        if (!isfinite(upper[d] - c.origin[d] + sum))
             return rp__base_fail(RP_BAD_FILE, "a position in a frame is not finite");
     }
     for (;; c.width *= 2) { /* a few grains far away must not ask for endless memory */
