@@ -22,7 +22,8 @@ typedef struct cell_sums {
     ns_four b[NS_BERNSTEIN / 3];   /* [c * 3 + b][a]: sum V P_a P_b P_c */
     ns_four corner[NS_CORNERS];    /* sum m N (v + c (x_i - x_p)), mass in the last */
     ns_four extra[NS_CORNERS];     /* varied: sum N V (1/phi, mu^, c) */
-    ns_four whole;                 /* varied, cell stress: the same without N */
+    ns_four whole;                 /* varied: the same without N, and V eta */
+    double volume;
 } cell_sums;
 
 /* Coordinates of a corner. */
@@ -39,6 +40,7 @@ NS_INLINE void add_particle(const job *w, int64_t i, const double *t, cell_sums 
 {
     const rp__particles *p = w->world->particles;
     const double h = w->y->lattice.h, m = p->mass[i], v = p->volume[i];
+    s->volume += v;
     ns_four px = { (1 - t[0]) * (1 - t[0]), t[0] * (1 - t[0]), t[0] * t[0], 0 };
     double y[3] = { (1 - t[1]) * (1 - t[1]), t[1] * (1 - t[1]), t[1] * t[1] };
     double lx[2] = { 1 - t[0], t[0] }, ly[2] = { 1 - t[1], t[1] };
@@ -79,6 +81,7 @@ NS_INLINE void add_particle(const job *w, int64_t i, const double *t, cell_sums 
     if (w->varied) {
         ns_four e = { v * inverse_phi(w, p->material[i]), v * w->friction[i], v * w->cohesion[i], 0 };
         s->whole += e;
+        s->whole[3] += v * w->world->materials[p->material[i]].viscosity;
 #if RP_DIM == 3
         for (int k = 0; k < NS_CORNERS; k++)
             s->extra[k] += (lx[CX(k)] * ly[CY(k)] * lz[CZ(k)]) * e;
@@ -208,6 +211,7 @@ static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
         spread_cell(y, s, node);
     else
         spread_nodal(y, s, node);
+    y->viscous[node[0]] = w->varied ? s->whole[3] : s->volume * w->world->materials[0].viscosity;
     if (!w->varied)
         return;
     int stresses = y->stress_cell ? 1 : NS_CORNERS;
@@ -266,6 +270,7 @@ static void clear_blocks(void *context, int64_t begin, int64_t end, int worker)
     memset(y->bulk + first, 0, count * sizeof(double));
     memset(y->friction + first, 0, count * sizeof(double));
     memset(y->cohesion + first, 0, count * sizeof(double));
+    memset(y->viscous + first, 0, count * sizeof(double));
     memset(y->g + first * row, 0, count * row * sizeof(double));
 }
 
@@ -335,6 +340,7 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world)
                 }
             }
             double v = p->volume[k];
+            y->viscous[node[0]] += v * world->materials[p->material[k]].viscosity;
             for (int i = 0; i < (y->stress_cell ? 1 : NS_CORNERS); i++) {
                 double weight = y->stress_cell ? 1 : n[i];
                 y->volume[node[i]] += v * weight;

@@ -16,6 +16,7 @@ static const rp_param params[] = {
     { "min_iterations", RP_INT, AT(min_iterations), 4, 1, 1e6, "", "sweeps a step at least", NULL },
     { "local_solver", RP_ENUM, AT(local_solver), 0, 0, 1, "", "of one stress: the root in the frame of its operator, or the general one of the friction library", "root|general" },
     { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses of the last step", NULL },
+    { "rest", RP_REAL, AT(rest), 2, 0, 1e3, "", "velocities below this many times what the tolerance leaves undecided are zero", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "", "move grains out of places packed too tightly", NULL },
     { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.005, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },

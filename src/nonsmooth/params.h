@@ -15,6 +15,7 @@ typedef struct rp__nonsmooth_params {
     int64_t max_iterations, min_iterations;
     int local_solver;       /* rp__nonsmooth_local */
     bool warm_start;
+    double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
     bool volume_correction;
     double volume_tolerance; /* over-packing left alone */

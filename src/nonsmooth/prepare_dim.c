@@ -235,7 +235,8 @@ rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt)
     w.least_mass = 1e-300;
     rp__exec_max(p->count, 16384, 4, extent_chunk, &w, most);
     double fall = most[0] + most[1], cell = y->lattice.h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    y->stress_scale = most[3] * ((fall > cell ? fall : cell) + most[2]);
+    y->fall = fall > cell ? fall : cell;
+    y->stress_scale = most[3] * (y->fall + most[2]);
     if (!(y->stress_scale > 0))
         y->stress_scale = 1;
     rp__exec_for(nodes, 1024, prepare_nodes, &w);

@@ -23,9 +23,10 @@ typedef struct sweep {
     int64_t iterations;
     double mean, largest;  /* of the last sweep or check */
     int64_t stresses;
-    bool converged, frozen;
+    bool converged, frozen, first;
     double t;              /* Nesterov's sequence */
-    double uphill;         /* of the pair of sweeps */
+    double uphill, last;   /* of the pair of sweeps; its residual */
+    double rest;           /* slower than this is rest */
     int64_t take_off, stick, slide;
 } sweep;
 
@@ -415,7 +416,8 @@ static void collect(sweep *w, double sums[SUMS])
 static bool small_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return w->mean <= p->tolerance && w->largest <= p->tolerance_max;
+    double tight = w->first ? 0.01 : 1; /* nothing to start from: the first answer is worth an effort */
+    return w->mean <= tight * p->tolerance && w->largest <= tight * p->tolerance_max;
 }
 
 /* Worker 0 between sweeps: residual, momentum, whether to stop. */
@@ -431,15 +433,17 @@ static void decide(team_job *q)
     w->uphill += sums[UPHILL];
     w->beta = 0;
     if (w->backward && p->momentum) {
-        if (w->uphill < 0)
+        /* Friction is not the gradient of anything: a residual that grows stops the momentum too. */
+        if (w->uphill < 0 || w->mean > 1.3 * w->last)
             w->t = 1;
         double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
         w->beta = (w->t - 1) / next;
         w->t = next;
         w->uphill = 0;
+        w->last = w->mean;
     }
     w->backward = !w->backward;
-    q->stop = w->iterations >= p->max_iterations;
+    q->stop = w->iterations >= (w->first ? 4 : 1) * p->max_iterations;
     w->frozen = q->stop || (w->iterations >= p->min_iterations && small_enough(w));
 }
 
@@ -459,8 +463,9 @@ static void iterate(void *context, rp__exec_team *team, int worker)
         if (worker == 0) {
             double sums[SUMS] = { 0 };
             collect(&q->w, sums);
+            q->stop |= small_enough(&q->w);
+            q->w.first = false; /* what was asked for is enough to be called converged */
             q->w.converged = small_enough(&q->w);
-            q->stop |= q->w.converged;
         }
         rp__exec_team_barrier(team);
         if (q->stop)
@@ -498,9 +503,15 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
     ns_system *y = w->y;
     (void)worker;
     for (int64_t j = begin; j < end; j++) {
-        double s = y->scale[j], factor = s > 0 && !y->stick[j] ? (w->frozen ? s : 1 / s) : 0;
+        double s = y->scale[j], factor = s > 0 && !y->stick[j] ? (w->frozen ? s : 1 / s) : 0, *u = ns_velocity(y, j), speed = 0;
         for (int a = 0; a < NS_PAD; a++)
-            ns_velocity(y, j)[a] *= factor;
+            u[a] *= factor;
+        if (!w->frozen)
+            continue;
+        for (int a = 0; a < RP_DIM; a++)
+            speed += u[a] * u[a];
+        if (speed < w->rest * w->rest)
+            memset(u, 0, NS_PAD * sizeof *u);
     }
 }
 
@@ -546,7 +557,7 @@ static void count_states(const ns_system *y, sweep *w)
 
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
 {
-    team_job q = { .w = { .y = y, .dt = dt, .t = 1 }, .bodies = world->bodies, .body_count = world->body_count };
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0 }, .bodies = world->bodies, .body_count = world->body_count };
     sweep *w = &q.w;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
@@ -564,6 +575,9 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
         rp__exec_team_run(iterate, &q);
     else
         w->converged = true;
+    /* A residual of tolerance × rho g L leaves velocities of dt / (rho h) times it: slower than that is not known from rest, and is
+     * rest. What moves slower than the solver can tell would creep for ever else. */
+    w->rest = y->params->rest * y->params->tolerance * y->fall * dt / y->lattice.h;
     w->frozen = true; /* back to velocities */
     rp__exec_for(nodes, 4096, scale_nodes, w);
     count_states(y, w);

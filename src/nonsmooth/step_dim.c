@@ -47,6 +47,7 @@ rp_result NS(create)(rp__world *world, int first_field, void **state)
         y->lattice.periodic[a] = a < RP_DIM && world->def->wall[2 * a].kind == RP_PERIODIC;
     }
     make_tables(y);
+    NS(make_stiffness)(y);
     rp_result result = RP_D(rp__grid_init)(&y->grid, &y->lattice);
     if (result != RP_OK) {
         rp__base_free(y);
@@ -99,6 +100,14 @@ static bool is_varied(const rp__world *world)
     return world->def->material_count > 1;
 }
 
+static bool is_viscous(const rp__world *world)
+{
+    for (int m = 0; m < world->def->material_count; m++)
+        if (world->materials[m].viscosity > 0)
+            return true;
+    return false;
+}
+
 /* What walls that hold their nodes take: all the momentum that would be there without them. */
 static void stick_forces(ns_system *y, rp__world *world, double dt, const double *momentum)
 {
@@ -134,6 +143,11 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(NS(prepare)(y, world, dt));
     RP_LAP(&world->phases, "prepare", t);
+    int64_t viscosity_iterations = 0;
+    if (is_viscous(world)) {
+        RP_TRY(NS(viscosity)(y, &viscosity_iterations));
+        RP_LAP(&world->phases, "viscosity", t);
+    }
     NS(make_frames)(y, dt);
     RP_TRY(NS(find_contacts)(y, world, dt));
     RP_LAP(&world->phases, "frames", t);

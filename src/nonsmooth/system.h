@@ -105,11 +105,14 @@ typedef struct ns_system {
     double *u;                  /* node, NS_PAD: momentum, then velocity u*, then w, then u again */
     double *before;             /* node, NS_PAD: w before the last sweep */
     double *older;              /* node, NS_PAD: for the volume correction and the viscosity */
+    double *other;              /* node, NS_PAD: for the viscosity, made when there is some */
+    double stiffness[NS_CORNERS * RP_DIM * NS_CORNERS * RP_DIM]; /* of the viscosity in a cell of size and eta V one */
     double *scale;              /* node: s_j */
     double *volume;             /* stress: sum V N_i */
     double *bulk;               /* stress: sum V N_i / phi_max */
     double *friction;           /* stress: sum V mu^ N_i, then (varied) */
     double *cohesion;           /* stress: sum V c N_i */
+    double *viscous;            /* cell (index of its lowest node): sum V eta */
     double *room;               /* stress: integral of N_i over the domain less the bodies */
     double *g;                  /* stress, stencil, RP_DIM; scaled to h while the solver runs */
     ns_frame *frame;
@@ -143,6 +146,7 @@ typedef struct ns_system {
     int body_capacity;
 
     double stress_scale;        /* rho (g L + u^2) */
+    double fall;                /* g L */
     int64_t *order_scratch;
     int64_t order_capacity;
     unsigned char *remove;
@@ -204,7 +208,8 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world);
 void NS(room)(ns_system *y, const rp__world *world);
 
 /* viscosity_dim.c: (M/dt + A) u* = M/dt u + M g. Returns the iterations. */
-rp_result NS(viscosity)(ns_system *y, const rp__world *world, double dt, int64_t *iterations);
+void NS(make_stiffness)(ns_system *y);
+rp_result NS(viscosity)(ns_system *y, int64_t *iterations);
 
 /* contact_dim.c */
 rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt);

@@ -8,7 +8,7 @@
 
 static void free_node_arrays(ns_system *y)
 {
-    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold,
+    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold, (void **)&y->other, (void **)&y->viscous,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
                         (void **)&y->stick,    (void **)&y->active, (void **)&y->masked, (void **)&y->aliased,
@@ -40,6 +40,7 @@ rp_result NS(reserve)(ns_system *y)
     y->friction = RP_NEW_ARRAY(double, nodes);
     y->cohesion = RP_NEW_ARRAY(double, nodes);
     y->room = RP_NEW_ARRAY(double, nodes);
+    y->viscous = RP_NEW_ARRAY(double, nodes);
     y->g = RP_NEW_ARRAY(double, nodes * y->stencil * RP_DIM);
     y->frame = RP_NEW_ARRAY(ns_frame, nodes);
     y->stress = RP_NEW_ARRAY(ns_stress, nodes);
@@ -49,7 +50,7 @@ rp_result NS(reserve)(ns_system *y)
     y->aliased = RP_NEW_ARRAY(unsigned char, blocks);
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
-    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room ||
+    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
         !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first) {
         free_node_arrays(y);
