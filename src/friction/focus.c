@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_GROUP = 48, GROUP_SWEEPS = 300 };
+enum { FIRST_GROUP = 48, MAX_GROUP = 384, GROUP_SWEEPS = 300, GROUPS = 8, PATIENCE = 8 };
 
 typedef struct focus {
     rp__friction_run *run;
@@ -19,12 +19,14 @@ typedef struct focus {
     int32_t round;      /* the first group of this round: contacts stamped with it or above have had their turn */
     double *z;
     int32_t group[MAX_GROUP];
+    double from[MAX_GROUP * 6], to[MAX_GROUP * 6];
     int count, number;
+    int size;           /* of groups; doubled when PATIENCE rounds did not help */
 } focus;
 
 static void join(focus *t, int32_t i)
 {
-    if (t->count < MAX_GROUP && t->stamp[i] != t->number) {
+    if (t->count < t->size && t->stamp[i] != t->number) {
         t->stamp[i] = t->number;
         t->group[t->count++] = i;
     }
@@ -37,7 +39,7 @@ static void gather_group(focus *t, int32_t worst)
     t->count = 0;
     t->number++;
     join(t, worst);
-    for (int at = 0; at < t->count && t->count < MAX_GROUP; at++) {
+    for (int at = 0; at < t->count && t->count < t->size; at++) {
         int32_t i = t->group[at];
         if (p->kind == RP__BLOCKS) {
             for (int64_t k = p->first[i]; k < p->first[i + 1]; k++)
@@ -55,7 +57,7 @@ static rp_result solve_group(focus *t)
     rp__friction_run *run = t->run;
     const rp_friction *p = run->p;
     int d = p->dimension;
-    double from[MAX_GROUP * 6], to[MAX_GROUP * 6];
+    double *from = t->from, *to = t->to;
     rp__anderson a;
     if (!rp__anderson_make(&a, p, t->group, t->count))
         return RP_OUT_OF_MEMORY;
@@ -101,7 +103,15 @@ static rp_result focus_loop(focus *t)
     rp__friction_run *run = t->run;
     const rp_friction *p = run->p;
     rp_result result = RP_OK;
+    double best = INFINITY;
+    int waited = 0;
     for (bool over = rp__friction_check(run); !over && result == RP_OK;) {
+        waited = run->merit < 0.7 * best ? 0 : waited + 1;
+        best = waited == 0 ? run->merit : best;
+        if (waited >= PATIENCE && t->size < MAX_GROUP) {
+            t->size *= 2;
+            waited = 0;
+        }
         for (int64_t i = 0; i < p->contacts; i++) {
             rp__friction_measure m = { 0 };
             RP__CONE_CALL(p, rp__friction_measure_rows, i, i + 1, run->r, run->u, NULL, &m);
@@ -109,7 +119,7 @@ static rp_result focus_loop(focus *t)
         }
         rp__friction_sweep_start(run);
         t->round = t->number + 1; /* groups of this round have this number or above */
-        for (int k = 0; k < 8 && result == RP_OK; k++) {
+        for (int k = 0; k < GROUPS && result == RP_OK; k++) {
             int32_t worst = worst_contact(t);
             if (worst < 0)
                 break;
@@ -129,14 +139,20 @@ static rp_result focus_loop(focus *t)
 rp_result rp__friction_focus(rp__friction_run *run)
 {
     const rp_friction *p = run->p;
-    focus t = { .run = run, .sweep = { .run = run, .local = run->o->local } };
-    t.stamp = rp__base_alloc_zero((size_t)p->contacts * sizeof *t.stamp);
-    t.z = RP_NEW_ARRAY(double, p->contacts);
-    rp_result result = t.stamp && t.z ? RP__CONE_CALL(p, rp__friction_sweep_make, &t.sweep) : RP_OUT_OF_MEMORY;
+    focus *t = RP_NEW(focus);
+    if (!t)
+        return RP_OUT_OF_MEMORY;
+    t->run = run;
+    t->sweep = (rp__friction_sweep){ .run = run, .local = run->o->local };
+    t->size = FIRST_GROUP;
+    t->stamp = rp__base_alloc_zero((size_t)p->contacts * sizeof *t->stamp);
+    t->z = RP_NEW_ARRAY(double, p->contacts);
+    rp_result result = t->stamp && t->z ? RP__CONE_CALL(p, rp__friction_sweep_make, &t->sweep) : RP_OUT_OF_MEMORY;
     if (result == RP_OK)
-        result = focus_loop(&t);
-    rp__base_free(t.stamp);
-    rp__base_free(t.z);
-    rp__friction_sweep_free(&t.sweep);
+        result = focus_loop(t);
+    rp__base_free(t->stamp);
+    rp__base_free(t->z);
+    rp__friction_sweep_free(&t->sweep);
+    rp__base_free(t);
     return result;
 }
