@@ -52,16 +52,21 @@ static float rounded(double x)
     return fabs((double)f) > fabs(x) ? nextafterf(f, 0) : f;
 }
 
-/* The signed distance at p. `bound` is an upper bound of |d|, `known` the sign when it is known (else 0). */
-static double node_distance(const building *b, rp__vec3 p, double bound, double known, unsigned char *doubt)
+/* The signed distance at p. *near is a triangle that is near (or -1), then the nearest one; `known` is the sign when it is
+ * known, else 0. */
+static double node_distance(const building *b, rp__vec3 p, int32_t *near, double known, unsigned char *doubt)
 {
     const rp__mesh_shape *s = b->s;
     rp__nearest n = { .squared = INFINITY };
-    if (bound < INFINITY) {
-        bound = bound * (1 + 1e-6) + 1e-6 * b->band->h;
-        n.squared = bound * bound;
+    if (*near >= 0) {
+        rp__vec3 c[3];
+        for (int k = 0; k < 3; k++)
+            c[k] = rp__vec3_load(s->mesh.vertices + 3 * (int64_t)s->mesh.triangles[3 * (int64_t)*near + k]);
+        rp__shape_triangle_nearest(c[0], c[1], c[2], p, &n);
+        n.squared += 1e-9 * (n.squared + b->band->h * b->band->h); /* so that the search finds it again, if nothing nearer */
     }
     rp__shape_bvh_nearest(&s->bvh, p, &n);
+    *near = n.triangle;
     double d = sqrt(n.squared), sign = known;
     if (sign == 0) {
         sign = fabs(rp__shape_bvh_winding(&s->bvh, p)) > 0.5 ? -1 : 1;
@@ -87,10 +92,11 @@ static void coarse_rows(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         double before = 0;
+        int32_t near = -1;
         for (int64_t i = 0; i < nx; i++) {
             rp__vec3 p = coarse_node(band, i, row % ny, row / ny);
-            double bound = i ? fabs(before) + step : INFINITY, known = i && fabs(before) > step ? (before < 0 ? -1 : 1) : 0;
-            before = node_distance(b, p, bound, known, &b->doubts[row]);
+            double known = i && fabs(before) > step ? (before < 0 ? -1 : 1) : 0;
+            before = node_distance(b, p, &near, known, &b->doubts[row]);
             band->coarse[row * nx + i] = rounded(before);
         }
     }
@@ -107,15 +113,17 @@ static void fine_blocks(void *context, int64_t begin, int64_t end, int worker)
         rp__vec3 corner = coarse_node(band, i0, j0, k0);
         float *value = band->fine + n * RP_BAND_NODES;
         double before = 0, row_start = 0;
+        int32_t near = -1, row_near = -1;
         for (int m = 0; m < RP_BAND_NODES; m++) {
             int i = m % SIDE, j = m / SIDE % SIDE, k = m / SIDE / SIDE;
             rp__vec3 p = { corner.x + band->h * i, corner.y + band->h * j, corner.z + band->h * k };
             /* helped by the node before in the row, or the start of the row before */
             double help = i ? before : row_start, step = band->h * (i == 0 && j == 0 ? hypot(1, SIDE - 1) : 1);
-            double bound = m ? fabs(help) + step : INFINITY, known = m && fabs(help) > step ? (help < 0 ? -1 : 1) : 0;
-            before = node_distance(b, p, bound, known, &b->doubts[n]);
+            double known = m && fabs(help) > step ? (help < 0 ? -1 : 1) : 0;
+            near = i ? near : row_near;
+            before = node_distance(b, p, &near, known, &b->doubts[n]);
             if (i == 0)
-                row_start = before;
+                row_start = before, row_near = near;
             value[m] = rounded(before);
         }
     }

@@ -1,8 +1,6 @@
 /* Meshes: formats, distances, mending, refusals, cache, mass, speed, sequences. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/timer.h"
-#include "exec/exec.h"
 #include "math/random.h"
 #include "shape/mesh.h"
 
@@ -14,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -311,46 +308,6 @@ static void bands_are_cached(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A torus of 100 000 triangles: the time to build it and to ask it, and the mass of its solid. */
-static void a_large_mesh_is_built_in_seconds(void **state)
-{
-    (void)state;
-    rp_mesh m = torus_mesh(320, 160, 1, 0.35);
-    rp_shape *s = NULL, *torus = NULL;
-    double start = rp__base_seconds();
-    clock_t used = clock();
-    assert_int_equal(rp_shape_mesh_data(m.vertices, m.vertex_count, m.triangles, m.triangle_count, &s), RP_OK);
-    double built = rp__base_seconds() - start, work = (double)(clock() - used) / CLOCKS_PER_SEC;
-    enum { N = 20000 };
-    static double x[N], y[N], z[N], d[N], gx[N], gy[N], gz[N], e[N];
-    for (int i = 0; i < N; i++) {
-        rp__vec3 p = random_point((uint64_t)i, 1.5);
-        x[i] = p.x, y[i] = p.y, z[i] = 0.4 * p.z;
-    }
-    start = rp__base_seconds();
-    rp__shape_distances(s, N, x, y, z, d, (double *const[]){ gx, gy, gz });
-    double asked = rp__base_seconds() - start;
-    print_message("%lld triangles: built in %.2f s, %d distances with gradients in %.3f s\n", (long long)m.triangle_count, built, N, asked);
-    assert_true(work < 60); /* of all threads, some 3 s; more with sanitizers */
-    assert_int_equal(rp_shape_torus((double[]){ 0, 0, 0 }, (double[]){ 0, 0, 1 }, 1, 0.35, &torus), RP_OK);
-    rp__shape_distances(torus, N, x, y, z, e, NULL);
-    for (int i = 0; i < N; i++) /* chords lie within 1e-4 of the torus */
-        assert_true(fabs(d[i] - e[i]) < 2e-4);
-    rp__exec_set_threads(5);
-    rp__shape_distances(s, N, x, y, z, e, NULL);
-    rp__exec_set_threads(0);
-    assert_memory_equal(d, e, sizeof d);
-    double v, w;
-    rp__vec3 c;
-    rp__mat3 i, j;
-    assert_int_equal(rp__shape_mass_properties(s, 3, 8, &v, &c, &i), RP_OK);
-    assert_int_equal(rp__shape_mass_properties(torus, 3, 8, &w, &c, &j), RP_OK);
-    assert_true(fabs(v / w - 1) < 1e-3 && fabs(i.m[2][2] / j.m[2][2] - 1) < 2e-3);
-    rp_shape_release(torus);
-    rp_shape_release(s);
-    rp_mesh_free(&m);
-}
-
 static void no_memory_is_an_answer(void **state)
 {
     (void)state;
@@ -466,7 +423,6 @@ int main(void)
         cmocka_unit_test(broken_meshes_are_mended),
         cmocka_unit_test(hopeless_meshes_are_refused),
         cmocka_unit_test(bands_are_cached),
-        cmocka_unit_test(a_large_mesh_is_built_in_seconds),
         cmocka_unit_test(no_memory_is_an_answer),
         cmocka_unit_test(sequences_move_and_push),
         cmocka_unit_test(sequences_from_arrays),
