@@ -1,5 +1,6 @@
 /* Walls and bodies: which velocity nodes touch them, and what force they take. */
 #include "nonsmooth/contact.h"
+#include "nonsmooth/local.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -217,4 +218,40 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
             world->bodies[k].omega = rp__vec3_load(y->body_velocity + 6 * k + 3);
         }
     return keep_warm(y);
+}
+
+/* Walls that hold their nodes take all the momentum that would be there: what comes with u* … */
+void NS(stick_momentum)(const ns_system *y, rp__world *world, double dt)
+{
+    for (int64_t j = 0; j < (int64_t)y->grid.blocks * RP_BLOCK_NODES; j++)
+        if (y->stick[j])
+            for (int a = 0; a < RP_DIM; a++)
+                world->wall_force[y->stick[j] - 1][a] += y->mass[j] * ns_velocity(y, j)[a] / dt;
+}
+
+/* … and what the stresses bring: sum_i chi(lambda_i - c_i) g_ij. */
+void NS(stick_forces)(const ns_system *y, rp__world *world)
+{
+    for (int64_t block = 0; block < y->grid.blocks; block++) {
+        if (!y->masked[block])
+            continue;
+        for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+            int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
+            int64_t i = block * RP_BLOCK_NODES + l;
+            double lambda[NS_S], h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+            memcpy(lambda, y->stress[i].lambda, sizeof lambda);
+            lambda[0] -= y->stress[i].cohesion;
+            ns_frame_tensor(&y->frame[i], lambda, m);
+            ns_rotate_out(y->frame[i].r, m, h);
+            for (int n = 0; n < y->stencil; n++) {
+                int64_t j = ns_tile_node(y, block, base + y->offset[n]);
+                if (j < 0 || !y->stick[j])
+                    continue;
+                for (int a = 0; a < RP_DIM; a++)
+                    for (int b = 0; b < RP_DIM; b++)
+                        world->wall_force[y->stick[j] - 1][a] +=
+                            h[a * RP_DIM + b] * y->g[(i * y->stencil + n) * RP_DIM + b] / y->scale[j];
+            }
+        }
+    }
 }

@@ -13,6 +13,8 @@ rp_result NS(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "nonsmooth/stress", RP_F64, NS_S * y->warm_count, y->warm_stress));
     RP_TRY(rp_state_add(out, "nonsmooth/contact_node", RP_I32, 4 * y->warm_contact_count, y->warm_contact_node));
     RP_TRY(rp_state_add(out, "nonsmooth/contact", RP_F64, 3 * y->warm_contact_count, y->warm_contact));
+    RP_TRY(rp_state_add(out, "nonsmooth/born_count", RP_I64, 1, &y->born_count));
+    RP_TRY(rp_state_add(out, "nonsmooth/born_volume", RP_F64, 1, &y->born_volume));
     return RP_OK;
 }
 
@@ -29,8 +31,14 @@ static rp_result find(const rp_state *in, const char *name, rp_type type, int wi
 rp_result NS(restore)(void *state, const rp_state *in)
 {
     ns_system *y = state;
-    const rp_blob *node, *stress, *contact_node, *contact;
-    int64_t nodes, stresses, contact_nodes, contacts;
+    const rp_blob *node, *stress, *contact_node, *contact, *born_count, *born_volume;
+    int64_t nodes, stresses, contact_nodes, contacts, one;
+    RP_TRY(find(in, "nonsmooth/born_count", RP_I64, 1, &born_count, &one));
+    if (one != 1)
+        return rp__base_fail(RP_BAD_FILE, "the state has %lld numbers in 'nonsmooth/born_count' in place of one", (long long)one);
+    RP_TRY(find(in, "nonsmooth/born_volume", RP_F64, 1, &born_volume, &one));
+    if (one != 1)
+        return rp__base_fail(RP_BAD_FILE, "the state has %lld numbers in 'nonsmooth/born_volume' in place of one", (long long)one);
     RP_TRY(find(in, "nonsmooth/stress_node", RP_I32, 3, &node, &nodes));
     RP_TRY(find(in, "nonsmooth/stress", RP_F64, NS_S, &stress, &stresses));
     RP_TRY(find(in, "nonsmooth/contact_node", RP_I32, 4, &contact_node, &contact_nodes));
@@ -66,6 +74,8 @@ rp_result NS(restore)(void *state, const rp_state *in)
     }
     y->warm_count = nodes, y->warm_capacity = nodes + 1;
     y->warm_contact_count = contacts, y->warm_contact_capacity = contacts + 1;
+    memcpy(&y->born_count, born_count->data, sizeof y->born_count);
+    memcpy(&y->born_volume, born_volume->data, sizeof y->born_volume);
     y->grid.blocks = 0; /* nothing to look at before the next step */
     return RP_OK;
 }

@@ -77,7 +77,9 @@ rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, 
     NS(bounds)(y, world, low, high);
     for (int c = 0; c < 6; c++)
         f[c] = rp__particles_f64(p, y->first_field + RP__NS_ELLIPSOID, c);
+    y->born_count += count;
     for (int64_t i = first; i < first + count; i++) {
+        y->born_volume += p->volume[i];
         const rp_material_def *m = &world->materials[p->material[i]];
         for (int c = 0; c < 3; c++)
             f[c][i] = c < RP_DIM ? 0.25 * spacing * spacing : 0;
@@ -106,12 +108,6 @@ static bool is_viscous(const rp__world *world)
         if (world->materials[m].viscosity > 0)
             return true;
     return false;
-}
-
-/* What walls that hold their nodes take: all the momentum that would be there without them. */
-static void stick_forces(ns_system *y, rp__world *world, double dt, const double *momentum)
-{
-    (void)y, (void)world, (void)dt, (void)momentum;
 }
 
 static void extra(rp_step_stats *stats, const char *name, double value)
@@ -143,6 +139,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(NS(prepare)(y, world, dt));
     RP_LAP(&world->phases, "prepare", t);
+    NS(stick_momentum)(y, world, dt);
     int64_t viscosity_iterations = 0;
     if (is_viscous(world)) {
         RP_TRY(NS(viscosity)(y, &viscosity_iterations));
@@ -154,7 +151,8 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     stats->volume_error = NS(volume_error)(y);
     RP_TRY(NS(solve)(y, world, dt, &report));
     RP_LAP(&world->phases, "solve", t);
-    stick_forces(y, world, dt, NULL);
+    NS(stick_forces)(y, world);
+    double dissipated = NS(dissipation)(y);
     RP_TRY(NS(report_contacts)(y, world, dt));
     RP_TRY(NS(keep_warm)(y));
     RP_LAP(&world->phases, "keep", t);
@@ -165,6 +163,10 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "volume", t);
     NS(to_particles)(y, world, dt, displaced ? y->before : NULL);
     RP_LAP(&world->phases, "advect", t);
+    int64_t split = 0, merged = 0;
+    if (y->params->split || y->params->merge)
+        RP_TRY(NS(split_and_merge)(y, world, &split, &merged));
+    RP_LAP(&world->phases, "split", t);
     stats->nodes = report.stresses;
     stats->iterations = report.iterations;
     stats->residual_mean = report.residual_mean;
@@ -176,6 +178,10 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "contacts", (double)y->contact_count);
     extra(stats, "stress_scale", y->stress_scale);
     extra(stats, "volume_iterations", (double)volume_iterations);
+    extra(stats, "viscosity_iterations", (double)viscosity_iterations);
+    extra(stats, "dissipated_power", dissipated);
+    extra(stats, "split", (double)split);
+    extra(stats, "merged", (double)merged);
     y->steps++;
     y->last_dt = dt;
     return RP_OK;

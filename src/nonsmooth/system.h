@@ -152,6 +152,8 @@ typedef struct ns_system {
     unsigned char *remove;
     int64_t remove_capacity;
     int64_t problems_dumped, steps;
+    int64_t born_count;         /* particles made so far, and their volume: the mean decides about splitting */
+    double born_volume;
 
     rp_field_view views[8];
     double *view_data;
@@ -213,6 +215,8 @@ rp_result NS(viscosity)(ns_system *y, int64_t *iterations);
 
 /* contact_dim.c */
 rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt);
+void NS(stick_momentum)(const ns_system *y, rp__world *world, double dt);
+void NS(stick_forces)(const ns_system *y, rp__world *world);
 rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt);
 
 /* prepare_dim.c: gaps, frictions, scaling, frames, warm start. */
@@ -222,6 +226,9 @@ rp_result NS(keep_warm)(ns_system *y);
 
 /* solver_dim.c: u and lambda. */
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report);
+
+/* Power taken by friction: -sum lambda : gamma [W]. */
+double NS(dissipation)(const ns_system *y);
 
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
 double NS(volume_error)(ns_system *y);

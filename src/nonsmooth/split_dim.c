@@ -1,0 +1,243 @@
+/* Particles that are drawn out are split, small ones that are close are merged   [daviet2016, §5.3; narain2010, §3].
+ *
+ * F_p has the squared semi-axes of the particle's ellipsoid as eigenvalues; a uniform ellipsoid has the second moment F / (d + 2).
+ *
+ * Split: when the longest semi-axis is split_ratio times the shortest and longer than the particle was at birth, and its volume is
+ * at least 1/8 of the mean. The two halves of an ellipsoid have their centres at 3/8 a (3D) or 4/(3 pi) a (2D) along the axis: the
+ * children sit there, with half the volume and mass, the velocity that the affine field v + c (x - x_p) has there, and the F that keeps
+ * the second moment. The first child keeps the id, the second gets a new one.
+ *
+ * Merge: two particles of one cell, both smaller than 3/4 of the mean volume, at most the mean together (no limit in a cell
+ * with more than most_per_cell), closer than the sum of their radii. Volume, mass, centre of mass, momentum and second moment are kept;
+ * the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
+#include "nonsmooth/system.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "math/eigen.h"
+
+#include <math.h>
+#include <string.h>
+
+#if RP_DIM == 3
+#define CENTRE 0.375
+#else
+#define CENTRE 0.42441318157838756 /* 4 / (3 pi) */
+#endif
+#define MOMENT (RP_DIM + 2.0)
+
+typedef struct store {
+    rp__particles *p;
+    double *gradient[9], *f[6], *size, *friction, *cohesion;
+} store;
+
+static store look(const ns_system *y, rp__particles *p)
+{
+    store s = { .p = p };
+    for (int c = 0; c < 9; c++)
+        s.gradient[c] = rp__particles_f64(p, y->first_field + RP__NS_GRADIENT, c);
+    for (int c = 0; c < 6; c++)
+        s.f[c] = rp__particles_f64(p, y->first_field + RP__NS_ELLIPSOID, c);
+    s.size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
+    s.friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
+    s.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    return s;
+}
+
+/* Longest and shortest semi-axis, and the direction of the longest. */
+static void axes(const store *s, int64_t i, double *longest, double *shortest, double direction[3])
+{
+    double value[3], f[6] = { s->f[0][i], s->f[1][i], s->f[2][i], s->f[3][i], s->f[4][i], s->f[5][i] };
+#if RP_DIM == 2
+    f[2] = f[4] = f[5] = 0;
+    double half = 0.5 * (f[1] - f[0]), root = sqrt(half * half + f[3] * f[3]), mean = 0.5 * (f[0] + f[1]);
+    value[0] = mean - root, value[2] = mean + root;
+    double x = f[3], y = value[2] - f[0];
+    if (fabs(x) + fabs(y) <= 1e-14 * value[2])
+        x = 1, y = 0;
+    double n = sqrt(x * x + y * y);
+    direction[0] = x / n, direction[1] = y / n, direction[2] = 0;
+#else
+    rp__mat3 v;
+    rp__math_eigen_sym3(f, value, &v);
+    for (int a = 0; a < 3; a++)
+        direction[a] = v.m[a][2];
+#endif
+    *longest = sqrt(value[2] > 0 ? value[2] : 0);
+    *shortest = sqrt(value[0] > 0 ? value[0] : 0);
+}
+
+/* Cheap test that rules most particles out: the trace bounds the longest axis. */
+static bool may_split(const ns_system *y, const store *s, int64_t i, double mean)
+{
+    double trace = s->f[0][i] + s->f[1][i] + (RP_DIM == 3 ? s->f[2][i] : 0);
+    return s->p->volume[i] >= 0.125 * mean && trace > s->size[i] * s->size[i] * 1.1 && y->params->split;
+}
+
+static bool inside(const double *low, const double *high, const double *x)
+{
+    for (int a = 0; a < RP_DIM; a++)
+        if (!(x[a] >= low[a] && x[a] <= high[a]))
+            return false;
+    return true;
+}
+
+/* Particle i becomes the child at -offset; the other is appended as particle `to`. */
+static void split_one(store *s, int64_t i, int64_t to, const double *offset)
+{
+    rp__particles *p = s->p;
+    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    int64_t id = p->id[to];
+    p->volume[i] *= 0.5;
+    p->mass[i] *= 0.5;
+    for (int c = 0; c < 6; c++)
+        s->f[c][i] -= MOMENT * offset[at[c][0]] * offset[at[c][1]];
+    s->size[i] *= RP_DIM == 3 ? 0.79370052598409973738 : 0.70710678118654752440;
+    rp__particles_copy_one(p, i, to);
+    p->id[to] = id;
+    for (int a = 0; a < RP_DIM; a++) {
+        double dv = 0;
+        for (int b = 0; b < RP_DIM; b++)
+            dv += s->gradient[3 * a + b][i] * offset[b];
+        p->x[a][i] -= offset[a], p->x[a][to] += offset[a];
+        p->v[a][i] -= dv, p->v[a][to] += dv;
+    }
+}
+
+static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool crowded)
+{
+    const rp__particles *p = s->p;
+    if (p->material[i] != p->material[j])
+        return false;
+    if (!crowded && (p->volume[i] > 0.75 * mean || p->volume[j] > 0.75 * mean || p->volume[i] + p->volume[j] > 1.01 * mean))
+        return false;
+    double d = 0, reach = s->size[i] + s->size[j];
+    for (int a = 0; a < RP_DIM; a++)
+        d += (p->x[a][i] - p->x[a][j]) * (p->x[a][i] - p->x[a][j]);
+    return d < reach * reach;
+}
+
+/* j goes into i. */
+static void merge_pair(store *s, int64_t i, int64_t j)
+{
+    rp__particles *p = s->p;
+    double vi = p->volume[i], vj = p->volume[j], mi = p->mass[i], mj = p->mass[j], dx[3] = { 0 };
+    double wi = mi / (mi + mj), wj = mj / (mi + mj), ui = vi / (vi + vj), uj = vj / (vi + vj);
+    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    for (int a = 0; a < RP_DIM; a++)
+        dx[a] = p->x[a][j] - p->x[a][i];
+    for (int c = 0; c < 6; c++)
+        s->f[c][i] = ui * s->f[c][i] + uj * s->f[c][j] + MOMENT * ui * uj * dx[at[c][0]] * dx[at[c][1]];
+    for (int c = 0; c < 9; c++)
+        s->gradient[c][i] = wi * s->gradient[c][i] + wj * s->gradient[c][j];
+    for (int a = 0; a < RP_DIM; a++) {
+        p->x[a][i] += wj * dx[a];
+        p->v[a][i] = wi * p->v[a][i] + wj * p->v[a][j];
+    }
+    s->friction[i] = ui * s->friction[i] + uj * s->friction[j];
+    s->cohesion[i] = ui * s->cohesion[i] + uj * s->cohesion[j];
+    s->size[i] = pow(pow(s->size[i], RP_DIM) + pow(s->size[j], RP_DIM), 1.0 / RP_DIM);
+    p->volume[i] = vi + vj;
+    p->mass[i] = mi + mj;
+    if (vj > vi)
+        p->id[i] = p->id[j];
+}
+
+/* The cell that a particle was sorted into at the beginning of the step is not kept: cells are runs of near neighbours, found anew. */
+static int64_t cell_of(const ns_system *y, const rp__particles *p, int64_t i)
+{
+    int64_t key = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        key = key * 2097152 + ((int64_t)floor(rp__lattice_coordinate(&y->lattice, a, p->x[a][i])) & 2097151);
+    return key;
+}
+
+rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged)
+{
+    rp__particles *p = world->particles;
+    store s = look(y, p);
+    int64_t count = p->count;
+    double total = 0, low[3], high[3];
+    *split = *merged = 0;
+    NS(bounds)(y, world, low, high);
+    if (y->born_count == 0)
+        return RP_OK;
+    total = y->born_volume / (double)y->born_count;
+    if (count > y->remove_capacity) {
+        unsigned char *remove = RP_NEW_ARRAY(unsigned char, count + count / 4);
+        if (!remove)
+            return RP_OUT_OF_MEMORY;
+        rp__base_free(y->remove);
+        y->remove = remove;
+        y->remove_capacity = count + count / 4;
+    }
+    memset(y->remove, 0, (size_t)count);
+    /* Merging, within runs of one cell. */
+    for (int64_t first = 0; y->params->merge && first < count;) {
+        int64_t key = cell_of(y, p, first), last = first + 1;
+        while (last < count && last - first < 4096 && cell_of(y, p, last) == key)
+            last++;
+        bool crowded = last - first > y->params->most_per_cell;
+        for (int64_t i = first; i < last; i++) {
+            if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * total))
+                continue;
+            for (int64_t j = i + 1; j < last; j++)
+                if (!y->remove[j] && can_merge(&s, i, j, total, crowded)) {
+                    merge_pair(&s, i, j);
+                    y->remove[j] = 1;
+                    (*merged)++;
+                    break;
+                }
+        }
+        first = last;
+    }
+    /* Splitting: first who, then room for all of them at once. */
+    int64_t wanted = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double longest, shortest, d[3];
+        if (y->remove[i] || !may_split(y, &s, i, total))
+            continue;
+        axes(&s, i, &longest, &shortest, d);
+        if (longest > y->params->split_ratio * shortest && longest > s.size[i]) {
+            y->remove[i] = 2;
+            wanted++;
+        }
+    }
+    if (wanted && p->count + wanted <= world->def->particle_limit) {
+        int64_t to;
+        RP_TRY(rp__particles_append(p, wanted, &to));
+        s = look(y, p);
+        int64_t end = to;
+        for (int64_t i = 0; i < count; i++) {
+            double longest, shortest, d[3], a[3] = { 0 }, b[3] = { 0 };
+            if (y->remove[i] != 2)
+                continue;
+            y->remove[i] = 0;
+            axes(&s, i, &longest, &shortest, d);
+            for (int k = 0; k < RP_DIM; k++) {
+                d[k] *= CENTRE * longest;
+                a[k] = p->x[k][i] - d[k], b[k] = p->x[k][i] + d[k];
+            }
+            if (!inside(low, high, a) || !inside(low, high, b))
+                continue;
+            split_one(&s, i, end++, d);
+            (*split)++;
+        }
+        p->count = end; /* those that could not be split left their places */
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            y->remove[i] &= 1;
+    }
+    if (*merged) {
+        if (p->count > y->remove_capacity) {
+            unsigned char *remove = rp__base_realloc_array(y->remove, (size_t)p->count, 1);
+            if (!remove)
+                return RP_OUT_OF_MEMORY;
+            y->remove = remove;
+            y->remove_capacity = p->count;
+        }
+        memset(y->remove + count, 0, (size_t)(p->count - count));
+        rp__particles_remove(p, y->remove);
+    }
+    return RP_OK;
+}
