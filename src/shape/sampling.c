@@ -45,7 +45,7 @@ static rp_result check(const rp__sampling_def *def)
         if (isnan(def->lower[i]) || isnan(def->upper[i]))
             return rp__base_fail(RP_BAD_ARGUMENT, "sampling: the bounds along %c are not numbers", "xyz"[i]);
     if (def->limit < 1)
-        return rp__base_fail(RP_BAD_ARGUMENT, "sampling: the limit of %lld points; it must be 1 or more", (long long)def->limit);
+        return rp__base_fail(RP_TOO_LARGE, "sampling: no point is left of the number allowed");
     return RP_OK;
 }
 

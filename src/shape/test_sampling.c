@@ -228,6 +228,11 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(rp__sampling_fill(plane, &def, &p, &n), RP_BAD_ARGUMENT);
     def = definition(4, RP_REGULAR, 0.1);
     assert_int_equal(rp__sampling_fill(s, &def, &p, &n), RP_BAD_ARGUMENT);
+    def = definition(3, RP_REGULAR, 0.1);
+    def.limit = 0;
+    assert_int_equal(rp__sampling_fill(s, &def, &p, &n), RP_TOO_LARGE);
+    def.limit = 4000; /* the ball holds some 4189 points: more than allowed, but too near to tell before counting */
+    assert_int_equal(rp__sampling_fill(s, &def, &p, &n), RP_TOO_LARGE);
     assert_null(p);
     assert_int_equal(n, -1);
     /* outside the clip box there is nothing, and that is fine */
