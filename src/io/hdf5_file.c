@@ -1,10 +1,12 @@
 #include "io/hdf5_file.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- messages ---- */
 
@@ -133,12 +135,21 @@ static rp_result write_image(rp__io_h5 *h, size_t size)
     return rp__file_commit(&target);
 }
 
+/* HDF5 writes what it has cached when it closes even a file that we drop: on a full disk that needs the room taken so far. */
+static void give_back(const rp__io_h5 *h)
+{
+    if (!h->in_memory && h->target.part && truncate(h->target.part, 0) != 0)
+        RP_WARN("cannot cut %s: %s", h->target.part, strerror(errno));
+}
+
 rp_result rp__io_h5_commit(rp__io_h5 *h)
 {
     rp_result result = RP_OK;
     ssize_t size = 0;
     if (H5Fflush(h->file, H5F_SCOPE_LOCAL) < 0 || (h->in_memory && (size = H5Fget_file_image(h->file, NULL, 0)) < 0))
         result = rp__io_h5_failed(RP_IO_ERROR, h->target.path, "writing", "file");
+    if (result != RP_OK)
+        give_back(h);
     herr_t closed = H5Fclose(h->file);
     h->file = -1;
     if (result == RP_OK && closed < 0)
@@ -157,8 +168,10 @@ void rp__io_h5_drop(rp__io_h5 *h)
 {
     if (!h->target.path && h->file < 0)
         return;
-    if (h->file >= 0)
+    if (h->file >= 0) {
+        give_back(h);
         H5Fclose(h->file);
+    }
     h->file = -1;
     rp__base_free(h->image);
     h->image = NULL;
