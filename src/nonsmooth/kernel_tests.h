@@ -1,0 +1,312 @@
+/* Tests of the kernels against their definitions, for the RP_DIM of the file that includes this. */
+#include "base/memory.h"
+#include "exec/exec.h"
+#include "math/random.h"
+#include "nonsmooth/local.h"
+#include "nonsmooth/nonsmooth.h"
+
+#include <cmocka_test.h>
+#include <string.h>
+
+/* A world with `count` particles at random in a box of 7 × 6 (× 5) cells, with velocities and gradients. */
+typedef struct fixture {
+    rp_sim_def def;
+    rp_material_def material[2];
+    rp__nonsmooth_params params;
+    rp__particles particles;
+    rp__world world;
+    ns_system *y;
+} fixture;
+
+rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
+
+static void make(fixture *f, int64_t count, int stress, int materials)
+{
+    memset(f, 0, sizeof *f);
+    f->def = rp_default_sim_def();
+    f->def.dim = RP_DIM;
+    f->def.cell_size = 0.1;
+    double upper[3] = { 0.7, 0.6, RP_DIM == 3 ? 0.5 : 0 };
+    memcpy(f->def.upper, upper, sizeof upper);
+    f->def.particle_limit = 1 << 20;
+    for (int m = 0; m < 2; m++) {
+        f->material[m] = rp_default_material_def();
+        f->material[m].friction = 0.3 + 0.2 * m;
+        f->material[m].volume_fraction = 0.6 - 0.1 * m;
+        f->material[m].viscosity = 1 + m;
+        f->material[m].cohesion = 5 * m;
+    }
+    f->def.materials = f->material;
+    f->def.material_count = materials;
+    f->params = (rp__nonsmooth_params){ .stress = stress, .tolerance = 1e-8, .tolerance_max = 1e-6, .max_iterations = 1000,
+                                        .min_iterations = 1, .warm_start = true, .split_ratio = 4, .most_per_cell = 64 };
+    f->world = (rp__world){ .def = &f->def, .params = &f->params, .materials = f->material, .particles = &f->particles,
+                            .cells = { 7, 6, RP_DIM == 3 ? 5 : 1 } };
+    assert_int_equal(rp__particles_init(&f->particles), RP_OK);
+    int first = f->particles.fields, index;
+    for (const rp_field_info *i = rp__nonsmooth_method.info.fields; i->name; i++)
+        assert_int_equal(rp__particles_add_field(&f->particles, i, &index), RP_OK);
+    void *state;
+    assert_int_equal(NS(create)(&f->world, first, &state), RP_OK);
+    f->y = state;
+    rp__particles *p = &f->particles;
+    assert_int_equal(rp__particles_append(p, count, NULL), RP_OK);
+    uint64_t k = 0;
+    for (int64_t i = 0; i < count; i++) {
+        p->material[i] = (int32_t)(i % materials);
+        for (int a = 0; a < RP_DIM; a++) {
+            p->x[a][i] = upper[a] * rp__random_unit(1, 2, k++);
+            p->v[a][i] = rp__random_unit(1, 2, k++) - 0.5;
+            for (int b = 0; b < RP_DIM; b++)
+                rp__particles_f64(p, first + RP__NS_GRADIENT, 3 * a + b)[i] = rp__random_unit(1, 2, k++) - 0.5;
+        }
+        p->volume[i] = 1e-4 * (0.5 + rp__random_unit(1, 2, k++));
+        p->mass[i] = 2500 * p->volume[i];
+    }
+    assert_int_equal(NS(born)(f->y, &f->world, 0, count, 0.05), RP_OK);
+    f->y->varied = materials > 1;
+    assert_int_equal(RP_D(rp__grid_build)(&f->y->grid, p, 1), RP_OK);
+    assert_int_equal(NS(reserve)(f->y), RP_OK);
+}
+
+static void drop(fixture *f)
+{
+    NS(destroy)(f->y);
+    rp__particles_free(&f->particles);
+}
+
+static void near(double a, double b, double scale)
+{
+    if (!(fabs(a - b) <= 1e-12 * scale))
+        fail_msg("%.17g against %.17g", a, b);
+}
+
+static void assembly_agrees_with_its_definition(void **state)
+{
+    (void)state;
+    for (int stress = 0; stress < 2; stress++)
+        for (int materials = 1; materials < 3; materials++) {
+            fixture f;
+            make(&f, 3000, stress, materials);
+            ns_system *y = f.y;
+            int64_t n = (int64_t)y->grid.blocks * RP_BLOCK_NODES, row = y->stencil * RP_DIM;
+            NS(assemble)(y, &f.world);
+            double *mass = RP_NEW_ARRAY(double, n), *g = RP_NEW_ARRAY(double, n * row), *u = RP_NEW_ARRAY(double, n * NS_PAD);
+            double *sums[] = { y->volume, y->bulk, y->friction, y->cohesion, y->viscous }, *kept[5];
+            memcpy(mass, y->mass, (size_t)n * sizeof *mass);
+            memcpy(u, y->u, (size_t)(n * NS_PAD) * sizeof *u);
+            memcpy(g, y->g, (size_t)(n * row) * sizeof *g);
+            for (int k = 0; k < 5; k++) {
+                kept[k] = RP_NEW_ARRAY(double, n);
+                memcpy(kept[k], sums[k], (size_t)n * sizeof(double));
+            }
+            NS(assemble_ref)(y, &f.world);
+            double most_g = 0, total = 0;
+            for (int64_t i = 0; i < n * row; i++)
+                most_g = fmax(most_g, fabs(y->g[i]));
+            for (int64_t i = 0; i < n; i++) {
+                near(mass[i], y->mass[i], 10);
+                total += mass[i];
+                for (int a = 0; a < RP_DIM; a++)
+                    near(u[NS_PAD * i + a], y->u[NS_PAD * i + a], 10);
+                for (int k = 0; k < 5; k++)
+                    near(kept[k][i], sums[k][i], k == 3 ? 1 : 0.1);
+            }
+            for (int64_t i = 0; i < n * row; i++)
+                near(g[i], y->g[i], most_g);
+            double sum = 0;
+            for (int64_t i = 0; i < f.particles.count; i++)
+                sum += f.particles.mass[i];
+            near(total, sum, sum);
+            for (int k = 0; k < 5; k++)
+                rp__base_free(kept[k]);
+            rp__base_free(mass);
+            rp__base_free(g);
+            rp__base_free(u);
+            drop(&f);
+        }
+}
+
+/* Rows of g sum to zero over the velocity nodes: stresses cannot change the total momentum. */
+static void operator_keeps_momentum(void **state)
+{
+    (void)state;
+    for (int stress = 0; stress < 2; stress++) {
+        fixture f;
+        make(&f, 2000, stress, 1);
+        ns_system *y = f.y;
+        NS(assemble)(y, &f.world);
+        for (int64_t i = 0; i < (int64_t)y->grid.blocks * RP_BLOCK_NODES; i++)
+            for (int a = 0; a < RP_DIM; a++) {
+                double sum = 0, size = 0;
+                for (int n = 0; n < y->stencil; n++) {
+                    double g = y->g[(i * y->stencil + n) * RP_DIM + a];
+                    sum += g, size += fabs(g);
+                }
+                near(sum, 0, size);
+            }
+        drop(&f);
+    }
+}
+
+/* W = chi^-1 sym(chi(.) G) for a random G, through the frame and from the definition. */
+static void frame_is_the_operator(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 2000; t++) {
+        double g[RP_DIM][RP_DIM] = { { 0 } }, c[RP_DIM + 2][RP_DIM];
+        for (int n = 0; n < RP_DIM + 2; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                c[n][a] = rp__random_normal(3, t, (uint64_t)(n * RP_DIM + a)) * pow(10, 2 * rp__random_unit(4, t, (uint64_t)a));
+        for (int n = 0; n < RP_DIM + 2; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                for (int b = 0; b < RP_DIM; b++)
+                    g[a][b] += c[n][a] * c[n][b];
+        ns_frame f;
+        double e[3];
+#if RP_DIM == 3
+        double s[6] = { g[0][0], g[1][1], g[2][2], g[0][1], g[0][2], g[1][2] };
+        rp__mat3 v;
+        rp__math_eigen_sym3(s, e, &v);
+        memcpy(f.r, v.m, sizeof f.r);
+#else
+        double a4[4] = { g[0][0], g[0][1], g[1][0], g[1][1] }, v[4];
+        rp__math_eigen(2, a4, e, v);
+        f.r[0] = v[0], f.r[1] = v[2], f.r[2] = v[1], f.r[3] = v[3];
+#endif
+        assert_true(ns_frame_from_eigenvalues(&f, e));
+        double lambda[NS_S], chi[NS_S], direct[NS_S], framed[NS_S], m[9], h[9], hg[9] = { 0 }, w[NS_S];
+        for (int k = 0; k < NS_S; k++)
+            lambda[k] = rp__random_normal(5, t, (uint64_t)k);
+        /* through the frame: W y = (nn (y_N + a·y), a (W y)_N + s y) */
+        w[0] = lambda[0];
+        for (int k = 0; k < RP_DIM - 1; k++)
+            w[0] += f.a[k] * lambda[k + 1];
+        w[0] *= f.nn;
+        for (int k = 0; k < NS_T; k++)
+            w[k + 1] = f.s[k] * lambda[k + 1] + (k < RP_DIM - 1 ? f.a[k] * w[0] : 0);
+        ns_frame_to_chi(&f, w, framed);
+        /* directly */
+        ns_frame_tensor(&f, lambda, m);
+        ns_rotate_out(f.r, m, h);
+        for (int a = 0; a < RP_DIM; a++)
+            for (int b = 0; b < RP_DIM; b++)
+                for (int k = 0; k < RP_DIM; k++)
+                    hg[a * RP_DIM + b] += h[a * RP_DIM + k] * g[k][b];
+        ns_rotate_in(f.r, hg, m);
+        double y[NS_S];
+        ns_frame_coefficients(&f, m, y);
+        ns_frame_to_chi(&f, y, direct);
+        ns_frame_to_chi(&f, lambda, chi);
+        ns_chi_to_frame(&f, chi, y);
+        for (int k = 0; k < NS_S; k++) {
+            near(framed[k], direct[k], 10 * f.nn * RP_DIM);
+            near(y[k], lambda[k], 10);
+        }
+    }
+}
+
+static void law_agrees_with_the_library(void **state)
+{
+    (void)state;
+    int seen[3] = { 0 };
+    for (uint64_t t = 0; t < 20000; t++) {
+        ns_frame f = { .alpha = 0 };
+        double e[3], gamma[NS_S], from[NS_S], to[NS_S], general[NS_S], mu = 0.01 + 1.5 * rp__random_unit(1, t, 0);
+        for (int k = 0; k < 3; k++)
+            e[k] = pow(10, 3 * rp__random_unit(1, t, (uint64_t)(1 + k)) - 2);
+        for (int a = 0; a < RP_DIM; a++)
+            f.r[a * RP_DIM + a] = 1;
+        assert_true(ns_frame_from_eigenvalues(&f, e));
+        for (int k = 0; k < NS_S; k++) {
+            gamma[k] = rp__random_normal(2, t, (uint64_t)k);
+            from[k] = fabs(rp__random_normal(3, t, (uint64_t)k));
+        }
+        seen[ns_law(&f, gamma, from, mu, to)]++;
+        ns_law_general(&f, gamma, from, mu, general);
+        double size = 1e-300;
+        for (int k = 0; k < NS_S; k++)
+            size = fmax(size, fabs(general[k]));
+        for (int k = 0; k < NS_S; k++)
+            if (!(fabs(to[k] - general[k]) <= 1e-9 * size))
+                fail_msg("problem %d: component %d is %.15g, the library says %.15g", (int)t, k, to[k], general[k]);
+        /* gamma at the new stress: the natural map is zero. */
+        double after[NS_S], ay = 0, d[NS_S];
+        for (int k = 0; k < NS_S; k++)
+            d[k] = to[k] - from[k];
+        for (int k = 0; k < RP_DIM - 1; k++)
+            ay += f.a[k] * d[k + 1];
+        double wn = f.nn * (d[0] + ay);
+        after[0] = gamma[0] + wn;
+        for (int k = 0; k < NS_T; k++)
+            after[k + 1] = gamma[k + 1] + f.s[k] * d[k + 1] + (k < RP_DIM - 1 ? f.a[k] * wn : 0);
+        double scale = size + fabs(gamma[0]) / f.nn + fabs(after[1]) / f.nn + 1;
+        assert_true(ns_natural(&f, after, to, mu) <= 1e-9 * scale);
+    }
+    for (int k = 0; k < 3; k++)
+        assert_true(seen[k] > 100);
+}
+
+static double sum_of(const fixture *f, const double *weight, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < f->particles.count; i++)
+        sum += weight[i] * (x ? x[i] : 1);
+    return sum;
+}
+
+/* Stretched particles split, small ones merge: volume, mass, momentum, centre of mass and second moment stay. */
+static void splitting_and_merging_conserve(void **state)
+{
+    (void)state;
+    fixture f;
+    make(&f, 500, 0, 1);
+    rp__particles *p = &f.particles;
+    int first = f.y->first_field;
+    f.params.split = f.params.merge = true;
+    for (int64_t i = 0; i < p->count; i++) {
+        if (i % 2)
+            rp__particles_f64(p, first + RP__NS_ELLIPSOID, 0)[i] = 0.1 * 0.1, rp__particles_f64(p, first + RP__NS_ELLIPSOID, 1)[i] = 1e-4;
+        else
+            p->volume[i] *= 0.2, p->mass[i] *= 0.2;
+        p->x[0][i] = 0.15 + 0.4 * p->x[0][i] / 0.7;
+    }
+    assert_int_equal(RP_D(rp__grid_build)(&f.y->grid, p, 1), RP_OK);
+    double v0 = sum_of(&f, p->volume, NULL), m0 = sum_of(&f, p->mass, NULL), x0[3], p0[3], q0 = 0, q1 = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        x0[a] = sum_of(&f, p->mass, p->x[a]);
+        p0[a] = sum_of(&f, p->mass, p->v[a]);
+    }
+    const double *fxx = rp__particles_f64(p, first + RP__NS_ELLIPSOID, 0);
+    for (int64_t i = 0; i < p->count; i++)
+        q0 += p->volume[i] * (fxx[i] / (RP_DIM + 2.0) + p->x[0][i] * p->x[0][i]);
+    int64_t split, merged, before = p->count;
+    assert_int_equal(NS(split_and_merge)(f.y, &f.world, &split, &merged), RP_OK);
+    assert_true(split > 50 && merged > 5);
+    assert_int_equal(p->count, before + split - merged);
+    near(sum_of(&f, p->volume, NULL), v0, v0);
+    near(sum_of(&f, p->mass, NULL), m0, m0);
+    for (int a = 0; a < RP_DIM; a++) {
+        near(sum_of(&f, p->mass, p->x[a]), x0[a], m0);
+        near(sum_of(&f, p->mass, p->v[a]), p0[a], m0);
+    }
+    fxx = rp__particles_f64(p, first + RP__NS_ELLIPSOID, 0);
+    for (int64_t i = 0; i < p->count; i++) {
+        q1 += p->volume[i] * (fxx[i] / (RP_DIM + 2.0) + p->x[0][i] * p->x[0][i]);
+        assert_true(fxx[i] > 0);
+    }
+    near(q1, q0, q0);
+    drop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(assembly_agrees_with_its_definition),
+        cmocka_unit_test(operator_keeps_momentum),
+        cmocka_unit_test(frame_is_the_operator),
+        cmocka_unit_test(law_agrees_with_the_library),
+        cmocka_unit_test(splitting_and_merging_conserve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
