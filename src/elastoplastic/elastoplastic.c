@@ -17,6 +17,8 @@ static const rp_param table[] = {
       "takes back the volume that separated grains gained, when they meet again", NULL },
     { "damping", RP_REAL, AT(damping), 0, 0, 1e6, "1/s",
       "rate at which all motion is damped, to reach rest sooner where only rest matters", NULL },
+    { "volume_smoothing", RP_REAL, AT(volume_smoothing), 10, 0, 1e6, "1/s",
+      "rate at which the volumes of neighbouring particles are made to agree", NULL },
     { 0 },
 };
 
@@ -72,6 +74,16 @@ static double largest_step(void *self, const rp__world *world, const char **reas
     return fastest > 0 ? par->wave * world->def->cell_size / fastest : INFINITY;
 }
 
+static rp_result save(const void *self, const rp__world *world, rp_state *out)
+{
+    return world->def->dim == 2 ? rp__elastoplastic_save_2d(self, out) : rp__elastoplastic_save_3d(self, out);
+}
+
+static rp_result restore(void *self, rp__world *world, const rp_state *in)
+{
+    return world->def->dim == 2 ? rp__elastoplastic_restore_2d(self, in) : rp__elastoplastic_restore_3d(self, in);
+}
+
 const rp__method rp__elastoplastic_method = {
     .info = { .name = "elastoplastic",
               .summary = "Drucker–Prager elastoplasticity on a material point grid, after Klár et al. 2016",
@@ -84,4 +96,6 @@ const rp__method rp__elastoplastic_method = {
     .destroy = destroy,
     .largest_step = largest_step,
     .step = step,
+    .save = save,
+    .restore = restore,
 };

@@ -16,6 +16,7 @@ typedef struct rp__elastoplastic_params {
     double wave;           /* part of the limit of the elastic wave */
     bool volume_correction;
     double damping;        /* [1/s] of the grid velocities */
+    double volume_smoothing; /* [1/s] */
 } rp__elastoplastic_params;
 
 /* Offsets of its fields from the first one it adds. */
@@ -48,6 +49,11 @@ typedef struct rp__elastoplastic_step {
  * strain: the trial strain from the velocity gradient c_p, projected on the yield surface   [klar2016, (27)–(31)]. */
 void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
+
+/* What a particle gained in tension; the logarithm of its volume, tr e + gain; and a change of that. Zero and without effect for elastic solids. */
+double rp__elastoplastic_gain(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i);
+double rp__elastoplastic_theta(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i);
+void rp__elastoplastic_add_theta(const rp__elastoplastic_step *step, rp__particles *p, int64_t i, double change);
 
 /* law.c: the plain twins, one particle at a time. strain: xx yy zz xy xz yz. */
 void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6]);

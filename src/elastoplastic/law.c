@@ -130,3 +130,47 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
     }
     return kase;
 }
+
+/* ---- volumes ---- */
+
+static double get(const rp__elastoplastic_step *step, const rp__particles *p, int field, int component, int64_t i)
+{
+    const void *plane = rp__particles_plane(p, step->first_field + field, component);
+    return step->single ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
+}
+
+static void set(const rp__elastoplastic_step *step, rp__particles *p, int field, int component, int64_t i, double value)
+{
+    void *plane = rp__particles_plane(p, step->first_field + field, component);
+    if (step->single)
+        ((float *)plane)[i] = (float)value;
+    else
+        ((double *)plane)[i] = value;
+}
+
+double rp__elastoplastic_gain(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i)
+{
+    return get(step, p, RP_EP_VOLUME_GAIN, 0, i);
+}
+
+double rp__elastoplastic_theta(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i)
+{
+    if (step->laws[p->material[i]].elastic)
+        return 0;
+    double theta = get(step, p, RP_EP_VOLUME_GAIN, 0, i);
+    for (int a = 0; a < step->dim; a++)
+        theta += get(step, p, RP_EP_STRAIN, a, i);
+    return theta;
+}
+
+void rp__elastoplastic_add_theta(const rp__elastoplastic_step *step, rp__particles *p, int64_t i, double change)
+{
+    if (step->laws[p->material[i]].elastic)
+        return;
+    /* Open grains open further or close; what is left then is strain. */
+    double gain = get(step, p, RP_EP_VOLUME_GAIN, 0, i), open = gain > 0 ? fmax(0, gain + change) - gain : 0;
+    set(step, p, RP_EP_VOLUME_GAIN, 0, i, gain + open);
+    double rest = (change - open) / step->dim;
+    for (int a = 0; a < step->dim; a++)
+        set(step, p, RP_EP_STRAIN, a, i, get(step, p, RP_EP_STRAIN, a, i) + rest);
+}

@@ -19,6 +19,9 @@ typedef struct state {
     int first_field;
     double *kept[3];  /* FLIP: velocities of the particles before the transfer */
     int64_t kept_capacity;
+    double unsmoothed;    /* time since volumes were last made to agree */
+    double *theta, *open, *mean; /* logarithmic volumes, gains; means on the nodes */
+    int64_t theta_capacity, mean_capacity;
 } state;
 
 rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
@@ -51,6 +54,9 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     state *s = self;
     RP_D(rp__grid_free)(&s->grid);
     rp__base_free(s->mass);
+    rp__base_free(s->theta);
+    rp__base_free(s->open);
+    rp__base_free(s->mean);
     for (int a = 0; a < 3; a++) {
         rp__base_free(s->velocity[a]);
         rp__base_free(s->before[a]);
@@ -82,6 +88,7 @@ typedef struct work {
     rp__world *world;
     rp__elastoplastic_step step;
     bool flip;
+    const double *moving[3]; /* the velocity of the grid at the particles */
 } work;
 
 enum { PARTICLES = 2048, NODES = 4096 };
@@ -132,7 +139,7 @@ static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int a = 0; a < RP_DIM; a++)
         for (int64_t i = begin; i < end; i++)
-            p->x[a][i] += w->step.dt * p->v[a][i];
+            p->x[a][i] += w->step.dt * w->moving[a][i];
 }
 
 static rp_result keep_velocities(state *s, const rp__particles *p)
@@ -148,23 +155,88 @@ static rp_result keep_velocities(state *s, const rp__particles *p)
     return RP_OK;
 }
 
-/* Velocities and gradients back to the particles, and the move with the velocity of the grid. */
+/* ---- volumes that agree ---- */
+
+/* Done once the relaxation would be this far, not every step: it is slow beside the elastic wave. */
+#define SMOOTHING_STEP 0.05
+
+/* theta_p = tr e + gain is the logarithm of a particle's volume. Neighbours see the same flow, so they should agree; when some
+ * of them have closed after a separation and others not, a few carry what all should. There theta relaxes to its mean on the
+ * grid, theta_j = sum_p m_p N_j theta_p / m_j. Where all are closed nothing is changed: heaps stay at rest. */
+static void value_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    const rp__particles *p = w->world->particles;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        w->s->theta[i] = p->mass[i] * rp__elastoplastic_theta(&w->step, p, i);
+        w->s->open[i] = p->mass[i] * rp__elastoplastic_gain(&w->step, p, i);
+    }
+}
+
+static void divide_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        w->s->mean[i] = w->s->mass[i] > 0 ? w->s->mean[i] / w->s->mass[i] : 0;
+}
+
+static void relax_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    double rate = ((const rp__elastoplastic_params *)w->world->params)->volume_smoothing;
+    double part = 1 - exp(-rate * w->s->unsmoothed);
+    for (int64_t i = begin; i < end; i++) {
+        double open = w->s->open[i], share = part * open / (open + 1e-3);
+        rp__elastoplastic_add_theta(&w->step, w->world->particles, i,
+                                    share * (w->s->theta[i] - rp__elastoplastic_theta(&w->step, w->world->particles, i)));
+    }
+}
+
+/* The mean of a particle value (times mass) in its neighbourhood, back at the particles. */
+static void average(work *w, int order, double *value)
+{
+    state *s = w->s;
+    const rp__particles *p = w->world->particles;
+    RP_D(rp__transfer_scalar_to_grid)(&s->grid, p, order, value, s->mean);
+    rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, NODES, divide_chunk, w);
+    RP_D(rp__transfer_scalar_to_particles)(&s->grid, p, order, s->mean, value);
+}
+
+static rp_result smooth_volumes(work *w, int order)
+{
+    state *s = w->s;
+    const rp__particles *p = w->world->particles;
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, capacity = s->theta_capacity;
+    if (!rp__base_grow(&s->open, &capacity, p->count, sizeof(double)) ||
+        !rp__base_grow(&s->theta, &s->theta_capacity, p->count, sizeof(double)) ||
+        !rp__base_grow(&s->mean, &s->mean_capacity, nodes, sizeof(double)))
+        return RP_OUT_OF_MEMORY;
+    rp__exec_for(p->count, PARTICLES, value_chunk, w);
+    average(w, order, s->theta);
+    average(w, order, s->open);
+    rp__exec_for(p->count, PARTICLES, relax_chunk, w);
+    return RP_OK;
+}
+
+/* Velocities and gradients back to the particles; the velocity of the grid, with which they move, goes to `moving`. */
 static rp_result to_particles(work *w, const rp__transfer_options *options)
 {
     state *s = w->s;
     rp__particles *p = w->world->particles;
     const double *const velocity[3] = { s->velocity[0], s->velocity[1], s->velocity[2] };
+    for (int a = 0; a < RP_DIM; a++)
+        w->moving[a] = p->v[a];
     if (!w->flip) {
         RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL);
-        rp__exec_for(p->count, PARTICLES, move_chunk, w);
         return RP_OK;
     }
     RP_TRY(keep_velocities(s, p));
     RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL); /* APIC: gives c, and v of the grid */
-    /* FLIP on the old velocities needs the weights at the old places, so it goes before the move. */
-    double *grid_velocity[3];
     for (int a = 0; a < RP_DIM; a++) { /* swap: kept <- v of the grid, particles <- old v */
-        grid_velocity[a] = s->kept[a];
+        w->moving[a] = s->kept[a];
         for (int64_t i = 0; i < p->count; i++) {
             double old = s->kept[a][i];
             s->kept[a][i] = p->v[a][i];
@@ -176,9 +248,6 @@ static rp_result to_particles(work *w, const rp__transfer_options *options)
     flip.gradient = -1;
     const double *const before[3] = { s->before[0], s->before[1], s->before[2] };
     RP_D(rp__transfer_to_particles)(&s->grid, p, &flip, velocity, before, NULL);
-    for (int a = 0; a < RP_DIM; a++)
-        for (int64_t i = 0; i < p->count; i++)
-            p->x[a][i] += w->step.dt * grid_velocity[a][i];
     return RP_OK;
 }
 
@@ -234,9 +303,29 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
     RP_TRY(to_particles(&w, &options));
     RP_LAP(&world->phases, "to_particles", t);
     rp__exec_for(p->count, PARTICLES, strain_chunk, &w);
+    s->unsmoothed += dt;
+    if (par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP) {
+        RP_TRY(smooth_volumes(&w, order)); /* before the move: the grid holds the places of the particles */
+        s->unsmoothed = 0;
+    }
+    rp__exec_for(p->count, PARTICLES, move_chunk, &w);
     RP_LAP(&world->phases, "plasticity", t);
     stats->nodes = count_nodes(s);
     stats->iterations = 0;
     stats->converged = true;
+    return RP_OK;
+}
+
+rp_result RP_D(rp__elastoplastic_save)(const void *self, rp_state *out)
+{
+    return rp_state_add(out, "elastoplastic", RP_F64, 1, &((const state *)self)->unsmoothed);
+}
+
+rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp_state *in)
+{
+    const rp_blob *blob = rp_state_find(in, "elastoplastic");
+    if (!blob || blob->type != RP_F64 || blob->count != 1)
+        return rp__base_fail(RP_BAD_FILE, "the checkpoint does not hold the state of the elastoplastic method");
+    ((state *)self)->unsmoothed = *(const double *)blob->data;
     return RP_OK;
 }
