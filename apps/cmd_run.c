@@ -20,7 +20,7 @@ static const option options[] = {
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
     { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds; resume goes on from there" },
     { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
-    { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the friction problem of every N-th step (FCLIB)" },
+    { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the first N friction problems to DIR/problems (FCLIB files)" },
     { "--render", 'r', OPT_FLAG, AT(render), NULL, "renders the frames as the run goes" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "a line of JSON for each step on standard output" },
     { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
@@ -76,10 +76,14 @@ static int run_main(int argc, char **argv)
         return EXIT_SCENE;
     }
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
-    char dump[64];
-    if (line.dump_problems > 0 && line.set.count < LIST_MOST) {
+    default_folder(path, folder, sizeof folder);
+    const char *output = line.output ? line.output : folder;
+    char dump[64], dump_folder[4200];
+    if (line.dump_problems > 0 && line.set.count + 2 <= LIST_MOST) {
         snprintf(dump, sizeof dump, "nonsmooth.dump_problems=%d", line.dump_problems);
+        snprintf(dump_folder, sizeof dump_folder, "nonsmooth.dump_folder=%s/problems", output);
         line.set.items[line.set.count++] = dump;
+        line.set.items[line.set.count++] = dump_folder;
     }
     rp_scene_options scene_options = { line.set.items, line.set.count };
     rp_scene *scene = NULL;
@@ -88,8 +92,7 @@ static int run_main(int argc, char **argv)
         fprintf(stderr, "%s\n", rp_last_error());
         return result == RP_BAD_SCENE || result == RP_NOT_FOUND ? EXIT_SCENE : EXIT_FAILED;
     }
-    default_folder(path, folder, sizeof folder);
-    code = start(&line, path, line.output ? line.output : folder, scene);
+    code = start(&line, path, output, scene);
     rp_scene_destroy(scene);
     return code;
 }
