@@ -1,4 +1,4 @@
-/* One contact by enumeration of its cases [daviet2011, bonnefon2011]: in dimension 3 sliding is a quartic in alpha. */
+/* One contact by enumeration of its cases [daviet2011]: in dimension 3 sliding is a quartic in alpha. */
 #include "friction/contact.h"
 
 #include <complex.h>
@@ -42,7 +42,7 @@ bool rp__friction_enumerate_c2(const double *w, const double *b, double mu, doub
 
 typedef double complex number;
 
-/* Roots of x⁴ + c3 x³ + c2 x² + c1 x + c0, all four at once [weierstrass1891]; closed formulas lose digits that this keeps. */
+/* Roots of x⁴ + c3 x³ + c2 x² + c1 x + c0, all four at once by the Weierstrass iteration; closed formulas lose digits that this keeps. */
 static void quartic_roots(const double *c, number *root)
 {
     double bound = 0;
