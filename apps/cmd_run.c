@@ -21,7 +21,7 @@ static const option options[] = {
     { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds; resume goes on from there" },
     { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
     { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the first N friction problems to DIR/problems (FCLIB files)" },
-    { "--render", 'r', OPT_FLAG, AT(render), NULL, "renders the frames as the run goes" },
+    { "--render", 'r', OPT_FLAG, AT(render), NULL, "makes pictures while the run goes, and a film at the end" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "a line of JSON for each step on standard output" },
     { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
     { 0 },
@@ -55,7 +55,8 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     } else if ((result = rp_output_start(output, sim)) != RP_OK) {
         code = report_failure("output", result);
     } else {
-        run_options run = { .until = line->until, .threads = line->threads, .json = line->json, .quiet = line->quiet };
+        run_options run = { .until = line->until, .threads = line->threads, .json = line->json, .quiet = line->quiet,
+                            .render = line->render };
         code = run_loop(sim, output, folder, &run);
     }
     rp_sim_destroy(sim);

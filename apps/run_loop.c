@@ -1,5 +1,6 @@
 #include "run_loop.h"
 
+#include "film_child.h"
 #include "options.h"
 #include "progress.h"
 
@@ -122,7 +123,7 @@ static int finish(rp_sim *sim, const tally *t, const char *folder, const run_opt
     return EXIT_DONE;
 }
 
-int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_options *options)
+static int run_steps(rp_sim *sim, rp_output *output, const char *folder, const run_options *options, film_child *film)
 {
     catch_signals();
     const rp_sim_def *def = rp_sim_definition(sim);
@@ -156,6 +157,8 @@ int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_optio
         t.steps++;
         t.unconverged += !stats.converged;
         t.outside += stats.outside;
+        if (rp_sim_at_frame(sim))
+            film_child_frame(film, folder);
         if (options->json)
             print_json(sim, &stats);
         show(&bar, sim, &stats, end);
@@ -163,4 +166,14 @@ int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_optio
     progress_end(&bar);
     rp_result result = rp_output_checkpoint(output, sim);
     return result == RP_OK ? finish(sim, &t, folder, options, false) : report_failure("checkpoint", result);
+}
+
+int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_options *options)
+{
+    film_child film = { .wanted = options->render };
+    int code = run_steps(sim, output, folder, options, &film);
+    if (code == EXIT_DONE)
+        return film_child_finish(&film, folder, options->quiet || options->json);
+    film_child_stop(&film);
+    return code;
 }

@@ -9,6 +9,7 @@ typedef struct run_options {
     double until;      /* stop at this time; 0 = the scene's duration */
     int threads;
     bool json, quiet;
+    bool render;       /* make pictures while the run goes, and the film at the end */
 } run_options;
 
 /* Runs to the end; returns the exit code. A signal ends it after the present step, with a checkpoint. */
