@@ -1,12 +1,10 @@
 #include "io/hdf5_file.h"
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- messages ---- */
 
@@ -98,12 +96,11 @@ rp_result rp__io_h5_create(rp__io_h5 *h, const char *path, int64_t expected_byte
     h->file = -1;
     RP_TRY(rp__file_begin_path(&h->target, path));
     rp__io_h5_quiet(h);
-    h->in_memory = expected_bytes <= RP_IO_IN_MEMORY;
     h->increment = (size_t)expected_bytes + 65536;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     /* Fixed versions of everything inside: the bytes depend on the content alone. */
     bool fine = access >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0 &&
-                H5Pset_meta_block_size(access, 16384) >= 0 && (!h->in_memory || use_memory(h, access) >= 0);
+                H5Pset_meta_block_size(access, 16384) >= 0 && use_memory(h, access) >= 0;
     if (fine)
         h->file = H5Fcreate(h->target.part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
@@ -135,30 +132,19 @@ static rp_result write_image(rp__io_h5 *h, size_t size)
     return rp__file_commit(&target);
 }
 
-/* HDF5 writes what it has cached when it closes even a file that we drop: on a full disk that needs the room taken so far. */
-static void give_back(const rp__io_h5 *h)
-{
-    if (!h->in_memory && h->target.part && truncate(h->target.part, 0) != 0)
-        RP_WARN("cannot cut %s: %s", h->target.part, strerror(errno));
-}
-
 rp_result rp__io_h5_commit(rp__io_h5 *h)
 {
     rp_result result = RP_OK;
     ssize_t size = 0;
-    if (H5Fflush(h->file, H5F_SCOPE_LOCAL) < 0 || (h->in_memory && (size = H5Fget_file_image(h->file, NULL, 0)) < 0))
+    if (H5Fflush(h->file, H5F_SCOPE_LOCAL) < 0 || (size = H5Fget_file_image(h->file, NULL, 0)) < 0)
         result = rp__io_h5_failed(RP_IO_ERROR, h->target.path, "writing", "file");
-    if (result != RP_OK)
-        give_back(h);
     herr_t closed = H5Fclose(h->file);
     h->file = -1;
     if (result == RP_OK && closed < 0)
         result = rp__io_h5_failed(RP_IO_ERROR, h->target.path, "closing", "file");
-    if (result == RP_OK && h->in_memory)
+    if (result == RP_OK)
         result = (size_t)size <= h->room ? write_image(h, (size_t)size)
                                          : rp__base_fail(RP_IO_ERROR, "%s: HDF5 left no image", h->target.path);
-    else if (result == RP_OK)
-        result = rp__file_commit(&h->target);
     result = rp__io_h5_result(h, result);
     rp__io_h5_drop(h);
     return result;
@@ -168,17 +154,13 @@ void rp__io_h5_drop(rp__io_h5 *h)
 {
     if (!h->target.path && h->file < 0)
         return;
-    if (h->file >= 0) {
-        give_back(h);
+    if (h->file >= 0)
         H5Fclose(h->file);
-    }
     h->file = -1;
     rp__base_free(h->image);
     h->image = NULL;
-    if (h->in_memory) { /* no part file of HDF5's */
-        rp__base_free(h->target.part);
-        h->target.part = NULL;
-    }
+    rp__base_free(h->target.part); /* HDF5 itself makes no part file */
+    h->target.part = NULL;
     rp__file_drop(&h->target);
     rp__io_h5_restore(h);
 }

@@ -8,14 +8,11 @@
 #include <repose/field.h>
 #include <stdint.h>
 
-/* Files up to this size are made in memory and written at once: a full disk then meets plain writes, not the middle of
- * HDF5. Larger ones go to the part file directly. */
-#define RP_IO_IN_MEMORY ((int64_t)1 << 30)
-
+/* A file is made in memory and written at once: a full disk then meets plain writes, not the middle of HDF5, which cannot
+ * drop a file that it fails to flush (it trips over it when the program ends). */
 typedef struct rp__io_h5 {
     hid_t file;
     rp__file target;
-    bool in_memory;
     void *image;      /* owned by HDF5 until the file is closed */
     size_t room;      /* bytes of `image` */
     size_t increment;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -219,45 +220,6 @@ static void test_full_disk(void **state)
     assert_int_equal(rp_memory_in_use(), 0);
 }
 
-/* Files too large for memory go through HDF5's own writes: the same bytes, and the same end on a full disk. */
-static rp_result write_numbers(const char *path, int64_t expected_bytes)
-{
-    rp__io_h5 h;
-    rp_result result = rp__io_h5_create(&h, path, expected_bytes);
-    const hsize_t dims[2] = { MOST, 9 };
-    if (result == RP_OK)
-        result = rp__io_h5_put(h.file, path, "matrix", false, RP_F64, 2, dims, matrix);
-    if (result == RP_OK)
-        return rp__io_h5_commit(&h);
-    rp__io_h5_drop(&h);
-    return result;
-}
-
-static void test_streamed(void **state)
-{
-    (void)state;
-    const char *a = in_folder("small.h5"), *b = in_folder("large.h5"), *part = in_folder("large.h5.part");
-    assert_int_equal(write_numbers(a, sizeof matrix), RP_OK);
-    assert_int_equal(write_numbers(b, RP_IO_IN_MEMORY + 1), RP_OK);
-    file_equal(a, b);
-    struct rlimit old, small;
-    getrlimit(RLIMIT_FSIZE, &old);
-    small = old;
-    signal(SIGXFSZ, SIG_IGN);
-    for (rlim_t bytes = 1; bytes < sizeof matrix; bytes *= 8) {
-        small.rlim_cur = bytes;
-        setrlimit(RLIMIT_FSIZE, &small);
-        rp_result result = write_numbers(b, RP_IO_IN_MEMORY + 1);
-        setrlimit(RLIMIT_FSIZE, &old);
-        assert_int_equal(result, RP_IO_ERROR);
-        file_equal(a, b);
-        assert_int_not_equal(access(part, F_OK), 0);
-    }
-    assert_int_equal(write_numbers(b, RP_IO_IN_MEMORY + 1), RP_OK);
-    file_equal(a, b);
-    assert_int_equal(rp_memory_in_use(), 0);
-}
-
 static void refused(const char *path, const char *sentence)
 {
     rp_frame frame;
@@ -315,7 +277,32 @@ static void test_bomb(void **state)
     assert_true(rp_memory_peak() - before < 1 << 20);
 }
 
-/* Bytes changed at many places: read or refused, nothing left open, nothing kept. */
+/* Bytes changed at many places: read or refused, nothing of ours left open or kept. Gives 0, or the line that failed. */
+static int read_flipped(const char *path, char *data, size_t size)
+{
+    int refusals = 0;
+    size_t base = rp_memory_in_use();
+    for (size_t i = 0; i < size; i += i < 4000 ? 23 : 97) {
+        char old = data[i];
+        data[i] = (char)(old ^ 0x84);
+        unlink(path);
+        FILE *stream = fopen(path, "wb");
+        if (!stream || fwrite(data, 1, size, stream) != size || fclose(stream) != 0)
+            return __LINE__;
+        data[i] = old;
+        rp_frame frame;
+        rp_result result = rp_frame_read(path, &frame);
+        if (result != RP_OK && result != RP_BAD_FILE && result != RP_OUT_OF_MEMORY)
+            return __LINE__;
+        refusals += result != RP_OK;
+        rp_frame_free(&frame);
+        if (rp_memory_in_use() != base || H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) != 0)
+            return __LINE__;
+    }
+    return refusals > 20 ? 0 : __LINE__;
+}
+
+/* In a process of its own that ends at once: HDF5 itself keeps some memory of damaged files, and complains when it ends. */
 static void test_flipped(void **state)
 {
     (void)state;
@@ -323,29 +310,15 @@ static void test_flipped(void **state)
     make_sample(&s, 5);
     char path[128], *data;
     size_t size;
-    int refusals = 0;
     strcpy(path, in_folder("flip.vtkhdf"));
     assert_int_equal(rp__io_frame_write(&s.frame, path, false), RP_OK);
     assert_int_equal(rp__file_read(path, 1 << 20, &data, &size), RP_OK);
-    size_t base = rp_memory_in_use();
-    ssize_t open_before = H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL); /* HDF5 keeps files it could not close on a full disk */
-    for (size_t i = 0; i < size; i += i < 4000 ? 23 : 97) {
-        char old = data[i];
-        data[i] = (char)(old ^ 0x84);
-        unlink(path);
-        FILE *stream = fopen(path, "wb");
-        assert_int_equal(fwrite(data, 1, size, stream), size);
-        fclose(stream);
-        data[i] = old;
-        rp_frame frame;
-        rp_result result = rp_frame_read(path, &frame);
-        assert_true(result == RP_OK || result == RP_BAD_FILE || result == RP_OUT_OF_MEMORY);
-        refusals += result != RP_OK;
-        rp_frame_free(&frame);
-        assert_int_equal(rp_memory_in_use(), base);
-        assert_int_equal(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), open_before);
-    }
-    assert_true(refusals > 20);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(read_flipped(path, data, size) != 0);
+    int status = -1;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
     rp__base_free(data);
 }
 
@@ -353,7 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_streamed),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_bomb),       cmocka_unit_test(test_flipped),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
