@@ -50,17 +50,12 @@ rp_result rp_friction_solve_contact(int dimension, rp_friction_local_solver solv
             return rp__base_fail(RP_BAD_ARGUMENT, "entry %d of W is not a finite number", i);
     if (!(w[0] > 0))
         return rp__base_fail(RP_BAD_ARGUMENT, "the normal entry of W is %g: it must be positive", w[0]);
-    double answer[6] = { 0 }, u[6], slip = 0, tangent = 0;
+    double answer[6] = { 0 }, tangent = 0;
     bool good = solve_any(dimension, solver, w, b, mu, answer);
     memcpy(r, answer, (size_t)dimension * sizeof *r);
     if (state) {
-        for (int i = 0; i < dimension; i++) {
-            u[i] = b[i];
-            for (int j = 0; j < dimension; j++)
-                u[i] += w[i * dimension + j] * r[j];
-            slip += i > 0 ? u[i] * u[i] : 0;
-            tangent += i > 0 ? r[i] * r[i] : 0;
-        }
+        for (int i = 1; i < dimension; i++)
+            tangent += r[i] * r[i];
         bool inside = sqrt(tangent) < mu * r[0] * (1 - 1e-12);
         *state = r[0] <= 0 ? RP_FRICTION_TAKE_OFF : inside ? RP_FRICTION_STICK : RP_FRICTION_SLIDE;
     }
