@@ -17,7 +17,7 @@ void rp__render_light_init(light *l, const rp_picture *p, const double origin[3]
     l->sun_cos = cosf((float)p->sun_radius);
     float height = fmaxf(0, f3_dot(l->sun, l->up));
     /* A low sun is warmer. Irradiance on a surface that faces it; 1 is a white surface at full exposure. */
-    f3 warm = f3_mix(f3_make(1.0f, 0.72f, 0.46f), f3_make(1.0f, 0.955f, 0.89f), fminf(1, 1.6f * height));
+    f3 warm = f3_mix(f3_make(1.0f, 0.72f, 0.46f), f3_make(1.0f, 0.972f, 0.93f), fminf(1, 1.6f * height));
     l->sun_irradiance = f3_scale(3.5f * (float)p->sun_strength, warm);
     float sky = (float)p->sky_strength;
     l->zenith = f3_scale(0.30f * sky, f3_make(0.66f, 0.83f, 1.12f));

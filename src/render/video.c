@@ -26,7 +26,7 @@ typedef struct encoder {
 /* The program's arguments; `rate` is text, `out` the file it writes. */
 static void set_arguments(char **arguments, char *rate, char *out, bool webm)
 {
-    char *common[] = { "ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "image2pipe", "-framerate", rate, "-c:v", "png",
+    char *common[] = { "ffmpeg", "-nostdin", "-v", "error", "-xerror", "-y", "-f", "image2pipe", "-framerate", rate, "-c:v", "png",
                        "-i", "pipe:0", "-vf", "scale=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p" };
     char *mp4[] = { "-c:v", "libx264", "-preset", "medium", "-crf", "19", "-movflags", "+faststart", "-f", "mp4" };
     char *vp9[] = { "-c:v", "libvpx-vp9", "-b:v", "0", "-crf", "30", "-row-mt", "1", "-f", "webm" };
@@ -131,7 +131,8 @@ static rp_result finish(encoder *e, const char *path)
             memcpy(words, line, sizeof words);
     fclose(e->said);
     words[strcspn(words, "\n")] = '\0';
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    /* A full disk is an error message and an exit code of 0: what it says counts too. */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !words[0])
         return RP_OK;
     return rp__base_fail(RP_IO_ERROR, "ffmpeg could not write the video %s (%s); the pictures are kept", path,
                          words[0] ? words : "it ended early");
