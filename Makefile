@@ -3,7 +3,7 @@ BUILD  ?= build
 JOBS   ?= $(shell nproc)
 PRESET ?= release
 
-.PHONY: all packages configure build demo test check-all validate validate-all bench gallery clean help
+.PHONY: all packages configure build demo test check-all bench gallery clean help
 
 all: build
 
@@ -11,7 +11,6 @@ help:
 	@echo "make demo      install packages, build, run the main scene, leave a picture and a video in out/demo"
 	@echo "make test      install packages, build, run every test"
 	@echo "make check-all the tests again under sanitizers and with clang"
-	@echo "make validate  compare with theory and experiment (long);  make validate-all  the rest"
 	@echo "make bench     benchmarks;  make gallery  pictures of every bundled scene"
 
 packages:
@@ -34,14 +33,8 @@ test: build
 check-all: packages
 	@tools/check_all
 
-validate: build
-	@$(BUILD)/repose validate
-
-validate-all: build
-	@$(BUILD)/repose validate --all
-
 bench: build
-	@$(BUILD)/repose bench
+	@tools/bench $(BUILD)
 
 gallery: build
 	@tools/gallery $(BUILD)
