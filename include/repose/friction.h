@@ -52,7 +52,8 @@ typedef struct rp_friction_global_def {
     double asymmetry;       /* relative asymmetry of M tolerated */
 } rp_friction_global_def;
 
-/* W known only by what it does. `multiply` is always needed; Gauss-Seidel also needs start, gather and scatter. */
+/* W known only by what it does. `multiply` is always needed; Gauss-Seidel also needs start, gather and scatter, which gs-coloured
+ * calls from several threads at once for contacts of one colour. */
 typedef struct rp_friction_operator_def {
     int dimension;
     int64_t contacts;
