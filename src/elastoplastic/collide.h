@@ -11,4 +11,14 @@
 rp_result RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass,
                                           double *const velocity[3]);
 
+/* The implicit step takes the two halves apart.
+ * constrain: the velocities as walls and bodies allow them, without friction; slope (NULL: not wanted), 9 numbers a node,
+ * row-major, is the derivative of the result with respect to the velocities given.
+ * rub: friction on `velocity`, which solves the step, from the push that `star`, the velocities without walls and bodies,
+ * need; adds the reaction to bodies and walls. `star` is overwritten   [klar2016, §8.1]. */
+void RP_D(rp__elastoplastic_constrain)(const rp__grid *g, const rp__world *world, double dt, const double *mass,
+                                       double *const velocity[3], double *slope);
+void RP_D(rp__elastoplastic_rub)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const star[3],
+                                 double *const velocity[3]);
+
 #endif

@@ -19,6 +19,12 @@ static const rp_param table[] = {
       "rate at which all motion is damped, to reach rest sooner where only rest matters", NULL },
     { "volume_smoothing", RP_REAL, AT(volume_smoothing), 10, 0, 1e6, "1/s",
       "rate at which the volumes of neighbouring particles are made to agree", NULL },
+    { "integrator", RP_ENUM, AT(integrator), RP_EP_EXPLICIT, 0, 1, "",
+      "explicit steps are short and cheap; implicit ones pass the elastic wave", "explicit|implicit" },
+    { "tolerance", RP_REAL, AT(tolerance), 1e-3, 1e-12, 1, "",
+      "implicit: error of a velocity, in units of what gravity adds to it in a step", NULL },
+    { "newton", RP_INT, AT(newton), 30, 1, 1e6, "", "implicit: Newton iterations a step at most; reaching it is reported", NULL },
+    { "krylov", RP_INT, AT(krylov), 40, 1, 1e4, "", "implicit: GMRES iterations at most for each Newton iteration", NULL },
     { 0 },
 };
 
@@ -65,6 +71,8 @@ static double largest_step(void *self, const rp__world *world, const char **reas
     (void)self;
     const rp__elastoplastic_params *par = world->params;
     double fastest = 0;
+    if (par->integrator == RP_EP_IMPLICIT)
+        return INFINITY;
     for (int m = 0; m < world->def->material_count; m++) {
         const rp_material_def *material = &world->materials[m];
         rp__elastoplastic_law law = rp__elastoplastic_make_law(material, world->def->dim);

@@ -8,6 +8,8 @@ extern const rp__method rp__elastoplastic_method;
 
 typedef enum rp__elastoplastic_transfer { RP_EP_APIC, RP_EP_FLIP } rp__elastoplastic_transfer;
 
+typedef enum rp__elastoplastic_integrator { RP_EP_EXPLICIT, RP_EP_IMPLICIT } rp__elastoplastic_integrator;
+
 typedef struct rp__elastoplastic_params {
     int kernel;            /* 0 quadratic, 1 cubic */
     int transfer;          /* rp__elastoplastic_transfer */
@@ -17,6 +19,9 @@ typedef struct rp__elastoplastic_params {
     bool volume_correction;
     double damping;        /* [1/s] of the grid velocities */
     double volume_smoothing; /* [1/s] */
+    int integrator;        /* rp__elastoplastic_integrator */
+    double tolerance;      /* implicit: of the velocities, in units of what gravity adds in a step */
+    int64_t newton, krylov; /* implicit: iterations at most; of GMRES for each of Newton */
 } rp__elastoplastic_params;
 
 /* Offsets of its fields from the first one it adds. */
@@ -46,7 +51,9 @@ typedef struct rp__elastoplastic_step {
 
 /* law_kernel.c, over the particles [begin, end).
  * stress: c_p <- (c_p or 0) - dt V0 / (m D) tau(strain): the force of the stress as part of the affine momentum (MLS form).
- * strain: the trial strain from the velocity gradient c_p, projected on the yield surface   [klar2016, (27)–(31)]. */
+ * strain: the trial strain from the velocity gradient c_p, projected on the yield surface   [klar2016, (27)–(31)].
+ * response: c_p <- - dt V0 / (m D) tau(the strain that c_p leads to); strain, hardening and gain are left as they are. */
+void rp__elastoplastic_response_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 
@@ -64,6 +71,21 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
 double rp__elastoplastic_cone(const rp__elastoplastic_law *law, double q);
 /* The projection in principal strains; returns the case. */
 int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double e[3], double *q, double *gain, bool correct_volume);
+/* tangent.c: the derivative of tau after the step with respect to the increment dt grad v. */
+typedef struct rp__elastoplastic_tangent {
+    double right[3][3];    /* b A^T, with A = I + increment: d(A b A^T) = dA b A^T + its transpose */
+    double v[3][3];        /* columns: principal directions of the trial */
+    double normal[3][3];   /* d e'_i / d b_j of the principal values */
+    double shear[3];       /* (e'_i - e'_j) / (b_i - b_j) for xy, xz, yz */
+    double volume[3];      /* 1 / (2 b_j): of the trace before projection */
+} rp__elastoplastic_tangent;
+
+/* strain, q and gain at the beginning of the step; returns the case of the projection. */
+int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
+                                const double strain[6], double q, double gain, rp__elastoplastic_tangent *out);
+void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, const rp__elastoplastic_tangent *t,
+                                     const rp__mat3 *change, double dtau[6]);
+
 rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *material, int dim);
 
 #endif

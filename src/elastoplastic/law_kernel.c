@@ -35,3 +35,8 @@ void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__par
 {
     run(step, p, begin, end, step->single ? single_strain_lanes : double_strain_lanes);
 }
+
+void rp__elastoplastic_response_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end)
+{
+    run(step, p, begin, end, step->single ? single_response_lanes : double_response_lanes);
+}

@@ -159,16 +159,23 @@ static inline void NAME(store)(rp__particles *p, int field, int component, int64
         to[l] = in[l];
 }
 
-static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
-{
-    RP_LANES_ALIGNED REAL strain[6][RP_LANES], b[6][RP_LANES], g[3][3][RP_LANES], trial[6][RP_LANES], values[3][RP_LANES];
-    RP_LANES_ALIGNED REAL e[3][RP_LANES], v[3][3][RP_LANES];
+/* What the particles of the lanes carry. */
+typedef struct NAME(lane_state) {
+    RP_LANES_ALIGNED REAL strain[6][RP_LANES], tau[6][RP_LANES];
     NAME(lane_law) w;
+} NAME(lane_state);
+
+/* Strain, hardening and gain after the step, from those before and the gradient c_p. */
+static inline void NAME(advance)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t first, int count,
+                                 NAME(lane_state) *restrict s)
+{
+    RP_LANES_ALIGNED REAL b[6][RP_LANES], g[3][3][RP_LANES], trial[6][RP_LANES], values[3][RP_LANES];
+    RP_LANES_ALIGNED REAL e[3][RP_LANES], v[3][3][RP_LANES];
     int field = step->first_field;
     for (int k = 0; k < 6; k++)
-        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
-    NAME(load)(p, field + RP_EP_HARDENING, 0, first, count, w.q);
-    NAME(load)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, w.gain);
+        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, s->strain[k]);
+    NAME(load)(p, field + RP_EP_HARDENING, 0, first, count, s->w.q);
+    NAME(load)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, s->w.gain);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             const double *c = rp__particles_f64(p, field + RP_EP_GRADIENT, 3 * i + j) + first;
@@ -179,11 +186,11 @@ static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles
         }
     for (int l = 0; l < RP_LANES; l++) {
         const rp__elastoplastic_law *law = &step->laws[p->material[first + (l < count ? l : 0)]];
-        w.cone[l] = (REAL)(law->hardens ? rp__elastoplastic_cone(law, (double)w.q[l]) : law->cone);
-        w.stiffness[l] = (REAL)law->stiffness;
-        w.yields[l] = law->elastic ? (REAL)0 : (REAL)1;
+        s->w.cone[l] = (REAL)(law->hardens ? rp__elastoplastic_cone(law, (double)s->w.q[l]) : law->cone);
+        s->w.stiffness[l] = (REAL)law->stiffness;
+        s->w.yields[l] = law->elastic ? (REAL)0 : (REAL)1;
     }
-    NAME(expm1_twice)(strain, b);
+    NAME(expm1_twice)(s->strain, b);
     NAME(trial)(g, b, trial);
     if (step->dim == 3)
         EIGEN(trial, values, v);
@@ -194,22 +201,16 @@ static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles
             values[k][l] = values[k][l] > (REAL)-0.9999 ? values[k][l] : (REAL)-0.9999;
         NAME(half_log1p)(values[k], e[k]);
     }
-    NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &w, e);
-    NAME(compose)(e, v, strain);
-    for (int k = 0; k < 6; k++)
-        NAME(store)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
-    NAME(store)(p, field + RP_EP_HARDENING, 0, first, count, w.q);
-    NAME(store)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, w.gain);
+    NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &s->w, e);
+    NAME(compose)(e, v, s->strain);
 }
 
-static void NAME(stress_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+/* tau dt V0 / (m D) of the strain, V0 the bulk volume. */
+static inline void NAME(pull)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t first, int count,
+                              NAME(lane_state) *restrict s)
 {
-    RP_LANES_ALIGNED REAL strain[6][RP_LANES], b[6][RP_LANES], tau[6][RP_LANES];
-    RP_LANES_ALIGNED REAL shear[RP_LANES], lame[RP_LANES], factor[RP_LANES], solid[RP_LANES];
-    int field = step->first_field;
+    RP_LANES_ALIGNED REAL b[6][RP_LANES], shear[RP_LANES], lame[RP_LANES], factor[RP_LANES], solid[RP_LANES];
     bool any_solid = false;
-    for (int k = 0; k < 6; k++)
-        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, strain[k]);
     for (int l = 0; l < RP_LANES; l++) {
         int64_t i = first + (l < count ? l : 0);
         const rp__elastoplastic_law *law = &step->laws[p->material[i]];
@@ -217,26 +218,59 @@ static void NAME(stress_lanes)(const rp__elastoplastic_step *step, rp__particles
         lame[l] = (REAL)law->lame;
         solid[l] = law->elastic ? (REAL)1 : (REAL)0;
         any_solid = any_solid || law->elastic;
-        /* dt V0 / (m D), V0 the bulk volume */
         factor[l] = (REAL)(step->dt * step->inverse_d * law->inverse_fraction * p->volume[i] / p->mass[i]);
     }
     if (any_solid)
-        NAME(expm1_twice)(strain, b);
+        NAME(expm1_twice)(s->strain, b);
     RP_FOR_LANES (l) {
-        REAL normal = lame[l] * (strain[0][l] + strain[1][l] + strain[2][l]);
+        REAL normal = lame[l] * (s->strain[0][l] + s->strain[1][l] + s->strain[2][l]);
         for (int k = 0; k < 6; k++) {
-            REAL hencky = 2 * strain[k][l], hooke = any_solid ? b[k][l] : hencky;
-            tau[k][l] = factor[l] * (shear[l] * (solid[l] > 0 ? hooke : hencky) + (k < 3 ? normal : 0));
+            REAL hencky = 2 * s->strain[k][l], hooke = any_solid ? b[k][l] : hencky;
+            s->tau[k][l] = factor[l] * (shear[l] * (solid[l] > 0 ? hooke : hencky) + (k < 3 ? normal : 0));
         }
     }
+}
+
+/* c_p <- (c_p or 0) - tau */
+static inline void NAME(store_pull)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count, bool keep,
+                                    NAME(lane_state) *restrict s)
+{
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     for (int i = 0; i < step->dim; i++)
         for (int j = 0; j < step->dim; j++) {
-            double *c = rp__particles_f64(p, field + RP_EP_GRADIENT, 3 * i + j) + first;
-            const REAL *t = tau[at[i][j]];
+            double *c = rp__particles_f64(p, step->first_field + RP_EP_GRADIENT, 3 * i + j) + first;
+            const REAL *t = s->tau[at[i][j]];
             for (int l = 0; l < count; l++)
-                c[l] = (step->keep_affine ? c[l] : 0) - (double)t[l];
+                c[l] = (keep ? c[l] : 0) - (double)t[l];
         }
+}
+
+static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+{
+    NAME(lane_state) s;
+    int field = step->first_field;
+    NAME(advance)(step, p, first, count, &s);
+    for (int k = 0; k < 6; k++)
+        NAME(store)(p, field + RP_EP_STRAIN, k, first, count, s.strain[k]);
+    NAME(store)(p, field + RP_EP_HARDENING, 0, first, count, s.w.q);
+    NAME(store)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, s.w.gain);
+}
+
+static void NAME(stress_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+{
+    NAME(lane_state) s;
+    for (int k = 0; k < 6; k++)
+        NAME(load)(p, step->first_field + RP_EP_STRAIN, k, first, count, s.strain[k]);
+    NAME(pull)(step, p, first, count, &s);
+    NAME(store_pull)(step, p, first, count, step->keep_affine, &s);
+}
+
+static void NAME(response_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+{
+    NAME(lane_state) s;
+    NAME(advance)(step, p, first, count, &s);
+    NAME(pull)(step, p, first, count, &s);
+    NAME(store_pull)(step, p, first, count, false, &s);
 }
 
 #undef REAL

@@ -1,9 +1,10 @@
-/* One explicit step on the grid, compiled for 2D and 3D   [klar2016, §5]. */
+/* One step, explicit or implicit, compiled for 2D and 3D   [klar2016, §5]. */
 #include "elastoplastic/step.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "elastoplastic/collide.h"
+#include "elastoplastic/implicit.h"
 #include "exec/exec.h"
 #include "transfer/transfer.h"
 
@@ -22,6 +23,7 @@ typedef struct state {
     double unsmoothed;    /* time since volumes were last made to agree */
     double *theta, *open, *mean; /* logarithmic volumes, gains; means on the nodes */
     int64_t theta_capacity, mean_capacity;
+    rp__elastoplastic_implicit implicit;
 } state;
 
 rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
@@ -62,6 +64,7 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
         rp__base_free(s->before[a]);
         rp__base_free(s->kept[a]);
     }
+    RP_D(rp__elastoplastic_implicit_free)(&s->implicit);
     rp__base_free(s->laws);
     rp__base_free(s);
 }
@@ -89,6 +92,7 @@ typedef struct work {
     rp__elastoplastic_step step;
     bool flip;
     const double *moving[3]; /* the velocity of the grid at the particles */
+    rp__particles *moved;    /* whose gradients the strain follows */
 } work;
 
 enum { PARTICLES = 2048, NODES = 4096 };
@@ -104,7 +108,12 @@ static void strain_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     (void)worker;
-    rp__elastoplastic_strain_kernel(&w->step, w->world->particles, begin, end);
+    rp__elastoplastic_strain_kernel(&w->step, w->moved, begin, end);
+}
+
+static double damping(const work *w)
+{
+    return 1 / (1 + w->step.dt * ((const rp__elastoplastic_params *)w->world->params)->damping);
 }
 
 /* v* = (p / m + dt g) / (1 + damping dt)   [klar2016, (10)]; the stress is in the momentum already. */
@@ -112,7 +121,7 @@ static void node_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     (void)worker;
-    double keep = 1 / (1 + w->step.dt * ((const rp__elastoplastic_params *)w->world->params)->damping);
+    double keep = damping(w);
     for (int a = 0; a < RP_DIM; a++) {
         double *restrict v = w->s->velocity[a];
         const double *restrict m = w->s->mass;
@@ -259,11 +268,108 @@ static int64_t count_nodes(const state *s)
     return used;
 }
 
+/* Velocities on the grid at the beginning of the step, without forces, in s->velocity and, for FLIP, in s->before too. */
+static void start_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    for (int a = 0; a < RP_DIM; a++)
+        for (int64_t i = begin; i < end; i++) {
+            double v = w->s->mass[i] > 0 ? w->s->velocity[a][i] / w->s->mass[i] : 0;
+            w->s->velocity[a][i] = v;
+            if (w->flip)
+                w->s->before[a][i] = v;
+        }
+}
+
+/* Strain and positions follow the velocity of the grid in `moved`, which has gradients and velocities of particles. */
+static rp_result finish(work *w, int order, rp__particles *moved)
+{
+    state *s = w->s;
+    const rp__elastoplastic_params *par = w->world->params;
+    rp__particles *p = w->world->particles;
+    w->moved = moved;
+    rp__exec_for(p->count, PARTICLES, strain_chunk, w);
+    s->unsmoothed += w->step.dt;
+    if (par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP) {
+        RP_TRY(smooth_volumes(w, order)); /* before the move: the grid holds the places of the particles */
+        s->unsmoothed = 0;
+    }
+    rp__exec_for(p->count, PARTICLES, move_chunk, w);
+    return RP_OK;
+}
+
+static rp_result explicit_step(work *w, const rp__transfer_options *options, double *t)
+{
+    state *s = w->s;
+    rp__world *world = w->world;
+    rp__particles *p = world->particles;
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
+    if (w->flip) { /* momentum without stress, for the difference */
+        rp__transfer_options plain = *options;
+        plain.kind = RP_TRANSFER_PIC;
+        RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
+        rp__exec_for(nodes, NODES, before_chunk, w);
+    }
+    rp__exec_for(p->count, PARTICLES, stress_chunk, w);
+    RP_LAP(&world->phases, "stress", *t);
+    RP_D(rp__transfer_to_grid)(&s->grid, p, options, s->mass, s->velocity);
+    RP_LAP(&world->phases, "to_grid", *t);
+    rp__exec_for(nodes, NODES, node_chunk, w);
+    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity));
+    RP_LAP(&world->phases, "grid", *t);
+    RP_TRY(to_particles(w, options));
+    RP_LAP(&world->phases, "to_particles", *t);
+    RP_TRY(finish(w, options->order, p));
+    RP_LAP(&world->phases, "plasticity", *t);
+    return RP_OK;
+}
+
+/* Positions and strains move with the velocity before friction, velocities are those after it   [klar2016, §5.4]. */
+static rp_result implicit_step(work *w, const rp__transfer_options *options, double *t, rp_step_stats *stats)
+{
+    state *s = w->s;
+    rp__world *world = w->world;
+    rp__particles *p = world->particles;
+    rp__elastoplastic_implicit *own = &s->implicit;
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
+    rp__transfer_options plain = *options;
+    plain.kind = w->flip ? RP_TRANSFER_PIC : RP_TRANSFER_APIC;
+    RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->velocity);
+    rp__exec_for(nodes, NODES, start_chunk, w);
+    RP_LAP(&world->phases, "to_grid", *t);
+    rp__elastoplastic_system system = { &s->grid, world, &w->step, options->order, damping(w), s->mass, s->velocity, own };
+    rp__elastoplastic_report report;
+    RP_TRY(RP_D(rp__elastoplastic_prepare)(&system));
+    RP_TRY(RP_D(rp__elastoplastic_solve)(&system, &report));
+    RP_LAP(&world->phases, "solve", *t);
+    for (int a = 0; a < RP_DIM; a++)
+        memcpy(s->velocity[a], own->trial[a], (size_t)nodes * sizeof(double));
+    RP_D(rp__elastoplastic_rub)(&s->grid, world, w->step.dt, s->mass, own->star, s->velocity);
+    RP_LAP(&world->phases, "grid", *t);
+    const double *const bar[3] = { own->trial[0], own->trial[1], own->trial[2] };
+    const double *const velocity[3] = { s->velocity[0], s->velocity[1], s->velocity[2] };
+    const double *const before[3] = { s->before[0], s->before[1], s->before[2] };
+    RP_D(rp__transfer_to_particles)(&s->grid, &own->view, options, bar, NULL, NULL);
+    plain.kind = w->flip ? RP_TRANSFER_FLIP : RP_TRANSFER_APIC;
+    RP_D(rp__transfer_to_particles)(&s->grid, p, &plain, velocity, before, NULL);
+    RP_LAP(&world->phases, "to_particles", *t);
+    for (int a = 0; a < RP_DIM; a++)
+        w->moving[a] = own->moving[a];
+    RP_TRY(finish(w, options->order, &own->view));
+    RP_LAP(&world->phases, "plasticity", *t);
+    stats->iterations = report.newton;
+    stats->residual_max = report.residual;
+    stats->converged = report.converged;
+    stats->extra_name[stats->extra_count] = "krylov";
+    stats->extra[stats->extra_count++] = (double)report.krylov;
+    return RP_OK;
+}
+
 rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double dt, rp_step_stats *stats)
 {
     state *s = self;
     const rp__elastoplastic_params *par = world->params;
-    rp__particles *p = world->particles;
     int order = par->kernel == 0 ? 2 : 3;
     double h = world->def->cell_size, t = rp__base_seconds();
     for (int m = 0; m < world->def->material_count; m++)
@@ -279,40 +385,20 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .laws = s->laws,
                          .first_field = s->first_field,
                          .single = par->storage == 1 } };
-    RP_TRY(RP_D(rp__grid_build)(&s->grid, p, order));
+    RP_TRY(RP_D(rp__grid_build)(&s->grid, world->particles, order));
     RP_TRY(reserve_nodes(s, w.flip));
     RP_LAP(&world->phases, "sort", t);
-    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
     rp__transfer_options options = { .order = order,
                                      .kind = RP_TRANSFER_APIC,
                                      .flip = par->flip,
                                      .gradient = s->first_field + RP_EP_GRADIENT };
-    if (w.flip) { /* momentum without stress, for the difference */
-        rp__transfer_options plain = options;
-        plain.kind = RP_TRANSFER_PIC;
-        RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
-        rp__exec_for(nodes, NODES, before_chunk, &w);
-    }
-    rp__exec_for(p->count, PARTICLES, stress_chunk, &w);
-    RP_LAP(&world->phases, "stress", t);
-    RP_D(rp__transfer_to_grid)(&s->grid, p, &options, s->mass, s->velocity);
-    RP_LAP(&world->phases, "to_grid", t);
-    rp__exec_for(nodes, NODES, node_chunk, &w);
-    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, dt, s->mass, s->velocity));
-    RP_LAP(&world->phases, "grid", t);
-    RP_TRY(to_particles(&w, &options));
-    RP_LAP(&world->phases, "to_particles", t);
-    rp__exec_for(p->count, PARTICLES, strain_chunk, &w);
-    s->unsmoothed += dt;
-    if (par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP) {
-        RP_TRY(smooth_volumes(&w, order)); /* before the move: the grid holds the places of the particles */
-        s->unsmoothed = 0;
-    }
-    rp__exec_for(p->count, PARTICLES, move_chunk, &w);
-    RP_LAP(&world->phases, "plasticity", t);
-    stats->nodes = count_nodes(s);
     stats->iterations = 0;
     stats->converged = true;
+    if (par->integrator == RP_EP_IMPLICIT)
+        RP_TRY(implicit_step(&w, &options, &t, stats));
+    else
+        RP_TRY(explicit_step(&w, &options, &t));
+    stats->nodes = count_nodes(s);
     return RP_OK;
 }
 

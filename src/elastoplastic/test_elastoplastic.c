@@ -236,20 +236,21 @@ static void threads_do_not_change_bits(void **unused)
 {
     (void)unused;
     static const int threads[] = { 1, 2, 5, 16 };
-    uint64_t expected[2] = { 0, 0 };
-    for (int k = 0; k < 8; k++) {
+    uint64_t expected[3] = { 0, 0, 0 };
+    for (int k = 0; k < 12; k++) { /* double and APIC; single and FLIP; implicit */
         scene s;
         double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.4, 0.6 };
         set_up(&s, 3, lower, upper);
-        assert_int_equal(rp_params_set(s.params, "storage", k & 1 ? "single" : "double"), RP_OK);
-        assert_int_equal(rp_params_set(s.params, "transfer", k & 1 ? "flip" : "apic"), RP_OK);
-        s.def.threads = threads[k / 2];
+        assert_int_equal(rp_params_set(s.params, "storage", k % 3 == 1 ? "single" : "double"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "transfer", k % 3 == 1 ? "flip" : "apic"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "integrator", k % 3 == 2 ? "implicit" : "explicit"), RP_OK);
+        s.def.threads = threads[k / 3];
         rp_sim *sim = start(&s);
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < (k % 3 == 2 ? 3 : 20); i++)
             assert_int_equal(rp_sim_step(sim, NULL), RP_OK);
-        if (k < 2)
-            expected[k & 1] = hash(sim);
-        assert_true(hash(sim) == expected[k & 1]);
+        if (k < 3)
+            expected[k] = hash(sim);
+        assert_true(hash(sim) == expected[k % 3]);
         rp_sim_destroy(sim);
         tear_down(&s);
     }
