@@ -4,6 +4,7 @@
 
 #include <repose/export.h>
 #include <repose/field.h>
+#include <repose/friction.h>
 #include <repose/grains.h>
 #include <repose/log.h>
 #include <repose/memory.h>
