@@ -19,6 +19,7 @@ typedef struct rp__nonsmooth_params {
     bool momentum;          /* extrapolation between sweeps, with restarts */
     bool volume_correction;
     double volume_tolerance; /* over-packing left alone */
+    double slack;            /* packing this much below the largest counts as touching */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;

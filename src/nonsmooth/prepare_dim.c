@@ -61,7 +61,7 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             if (!(v > 1e-9 * w->full))
                 continue;
             active |= (uint64_t)1 << l;
-            double phi = v / y->bulk[i], free_volume = phi * (y->room[i] - y->bulk[i]);
+            double phi = v / y->bulk[i], free_volume = phi * ((1 - y->params->slack) * y->room[i] - y->bulk[i]);
             s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
             s->mu = NS_CONE * y->friction[i] / v;
             /* Cohesion only where grains touch. */

@@ -5,6 +5,12 @@
  * tile: its nodes and one layer around, copied in and out. Sweeps alternate in direction: a pair, forth and back, is a symmetric
  * step. Between pairs stresses, impulses and velocities are extrapolated (Nesterov's momentum); velocities are affine in the stresses, so the pair stays consistent, and a
  * visit needs no stress inside its cone. When the extrapolation points uphill it is dropped: the plain sweep remains. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=fast") /* as -ffp-contract=fast: a x + y in one instruction */
+#else
+#pragma STDC FP_CONTRACT ON
+#endif
+
 #include "nonsmooth/contact.h"
 #include "nonsmooth/local.h"
 
@@ -14,6 +20,7 @@
 #include <string.h>
 
 enum { SUM_SQUARE, LARGEST, UPHILL, UNUSED, SUMS };
+enum { REST_SWEEPS = 6 }; /* stresses that are zero and stay so are left alone for so many sweeps; the final check sees all */
 
 typedef struct sweep {
     ns_system *y;
@@ -24,6 +31,7 @@ typedef struct sweep {
     double mean, largest;  /* of the last sweep or check */
     int64_t stresses;
     bool converged, frozen, first;
+    bool wake;             /* visit those too that had no stress at their last visit */
     double t;              /* Nesterov's sequence */
     double uphill, last;   /* of the pair of sweeps; its residual */
     double rest;           /* slower than this is rest */
@@ -86,7 +94,7 @@ NS_INLINE void scatter(const ns_system *y, int64_t i, int count, const double *r
 }
 
 /* One visit; `sums` collect the residual and the direction of the extrapolation. */
-NS_INLINE void visit(const sweep *w, int64_t i, int count, double *restrict u, const int32_t *restrict at, double *restrict sums)
+NS_INLINE bool visit(const sweep *w, int64_t i, int count, double *restrict u, const int32_t *restrict at, double *restrict sums)
 {
     ns_system *y = w->y;
     ns_stress *s = &y->stress[i];
@@ -113,21 +121,37 @@ NS_INLINE void visit(const sweep *w, int64_t i, int count, double *restrict u, c
     sums[UPHILL] += f->nn * uphill;
     if (square > 0)
         scatter(y, i, count, change, u, at);
+    return square > 0 || to[0] > 0;
+}
+
+/* What the visit of stress i will read, on its way to the cache. */
+NS_INLINE void fetch(const ns_system *y, int64_t i, int count)
+{
+    const char *g = (const char *)(y->g + i * count * RP_DIM), *f = (const char *)&y->frame[i], *s = (const char *)&y->stress[i];
+    for (size_t at = 0; at < (size_t)count * RP_DIM * sizeof(double); at += 64)
+        __builtin_prefetch(g + at);
+    for (size_t at = 0; at < sizeof(ns_frame); at += 64)
+        __builtin_prefetch(f + at);
+    for (size_t at = 0; at < sizeof(ns_stress); at += 64)
+        __builtin_prefetch(s + at, 1);
 }
 
 NS_INLINE void sweep_tile(const sweep *w, int64_t block, int count, double *restrict tile, const int32_t *restrict map,
                           const int32_t *restrict held, int held_count, double *restrict sums)
 {
-    const ns_system *y = w->y;
-    uint64_t bits = y->active[block];
+    ns_system *y = w->y;
+    uint64_t bits = y->awake[block];
     while (bits) {
         int l = w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits);
         bits &= ~((uint64_t)1 << l);
+        if (bits)
+            fetch(y, block * RP_BLOCK_NODES + (w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits)), count);
         int32_t at[NS_STENCIL];
         int base = ns_tile_of_local(l);
         for (int n = 0; n < count; n++)
             at[n] = map ? map[base + y->offset[n]] : base + y->offset[n];
-        visit(w, block * RP_BLOCK_NODES + l, count, tile, at, sums);
+        if (!visit(w, block * RP_BLOCK_NODES + l, count, tile, at, sums))
+            y->awake[block] &= ~((uint64_t)1 << l);
         for (int n = 0; n < held_count; n++)
             *(ns_four *)(tile + NS_PAD * held[n]) = (ns_four){ 0 };
     }
@@ -152,7 +176,9 @@ static void sweep_block(const sweep *w, int64_t block)
 {
     ns_system *y = w->y;
     double sums[SUMS] = { 0 };
-    if (y->active[block] == 0 && y->contact_first[block] == y->contact_first[block + 1])
+    if (w->wake)
+        y->awake[block] = y->active[block];
+    if (y->awake[block] == 0 && y->contact_first[block] == y->contact_first[block + 1])
         goto done;
     if (y->aliased[block]) { /* a node stands twice in the tile: work in place */
         int32_t map[NS_TILE], held[NS_TILE];
@@ -443,6 +469,7 @@ static void decide(team_job *q)
         w->last = w->mean;
     }
     w->backward = !w->backward;
+    w->wake = w->iterations % REST_SWEEPS == 0;
     q->stop = w->iterations >= (w->first ? 4 : 1) * p->max_iterations;
     w->frozen = q->stop || (w->iterations >= p->min_iterations && small_enough(w));
 }
@@ -464,6 +491,7 @@ static void iterate(void *context, rp__exec_team *team, int worker)
             double sums[SUMS] = { 0 };
             collect(&q->w, sums);
             q->stop |= small_enough(&q->w);
+            q->w.wake = true;
             q->w.first = false; /* what was asked for is enough to be called converged */
             q->w.converged = small_enough(&q->w);
         }
@@ -557,7 +585,7 @@ static void count_states(const ns_system *y, sweep *w)
 
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
 {
-    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0 }, .bodies = world->bodies, .body_count = world->body_count };
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0, .wake = true }, .bodies = world->bodies, .body_count = world->body_count };
     sweep *w = &q.w;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));

@@ -67,11 +67,21 @@ static void axes(const store *s, int64_t i, double *longest, double *shortest, d
     *shortest = sqrt(value[0] > 0 ? value[0] : 0);
 }
 
-/* Cheap test that rules most particles out: the trace bounds the longest axis. */
-static bool may_split(const ns_system *y, const store *s, int64_t i, double mean)
+/* Cheap test that rules most particles out. With R the square of the ratio, an ellipsoid stretched that far has
+ * (trace / d)^d / det at least ((R + sqrt R + 1) / 3)^3 / R^(3/2) in 3D, ((R + 1) / 2)^2 / R in 2D. */
+static bool may_split(const store *s, int64_t i, double least_volume, double least)
 {
-    double trace = s->f[0][i] + s->f[1][i] + (RP_DIM == 3 ? s->f[2][i] : 0);
-    return s->p->volume[i] >= 0.125 * mean && trace > s->size[i] * s->size[i] * 1.1 && y->params->split;
+    double f0 = s->f[0][i], f1 = s->f[1][i], f3 = s->f[3][i];
+    if (s->p->volume[i] < least_volume)
+        return false;
+#if RP_DIM == 3
+    double f2 = s->f[2][i], f4 = s->f[4][i], f5 = s->f[5][i], third = (f0 + f1 + f2) / 3;
+    double det = f0 * (f1 * f2 - f5 * f5) - f3 * (f3 * f2 - f5 * f4) + f4 * (f3 * f5 - f1 * f4);
+    return third * third * third >= 0.999 * least * det;
+#else
+    double half = 0.5 * (f0 + f1);
+    return half * half >= 0.999 * least * (f0 * f1 - f3 * f3);
+#endif
 }
 
 static bool inside(const double *low, const double *high, const double *x)
@@ -193,9 +203,11 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
     }
     /* Splitting: first who, then room for all of them at once. */
     int64_t wanted = 0;
-    for (int64_t i = 0; i < count; i++) {
+    double r = y->params->split_ratio, square = r * r;
+    double least = RP_DIM == 3 ? pow((square + r + 1) / 3, 3) / (square * r) : pow(0.5 * (square + 1), 2) / square;
+    for (int64_t i = 0; y->params->split && i < count; i++) {
         double longest, shortest, d[3];
-        if (y->remove[i] || !may_split(y, &s, i, total))
+        if (y->remove[i] || !may_split(&s, i, 0.125 * total, least))
             continue;
         axes(&s, i, &longest, &shortest, d);
         if (longest > y->params->split_ratio * shortest && longest > s.size[i]) {

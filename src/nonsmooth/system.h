@@ -120,6 +120,7 @@ typedef struct ns_system {
     unsigned char *stick;       /* node: glued to a wall (face + 1) */
     unsigned char *hold;        /* node: axes (bits) along which a displacement is not allowed */
     uint64_t *active;           /* block: bits of the stresses in use */
+    uint64_t *awake;            /* block: those of them that sweeps visit just now */
     unsigned char *masked;      /* block: its tile has a stuck node */
     unsigned char *aliased;     /* block: a node appears twice in its tile (periodic, one block wide) */
     double *partial;            /* block, 4: sums of the solver */

@@ -11,7 +11,7 @@ static void free_node_arrays(ns_system *y)
     void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold, (void **)&y->other, (void **)&y->viscous,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
-                        (void **)&y->stick,    (void **)&y->active, (void **)&y->masked, (void **)&y->aliased,
+                        (void **)&y->stick,    (void **)&y->active, (void **)&y->awake, (void **)&y->masked, (void **)&y->aliased,
                         (void **)&y->partial,  (void **)&y->contact_first };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         rp__base_free(*arrays[i]);
@@ -46,12 +46,13 @@ rp_result NS(reserve)(ns_system *y)
     y->stress = RP_NEW_ARRAY(ns_stress, nodes);
     y->stick = RP_NEW_ARRAY(unsigned char, nodes);
     y->active = RP_NEW_ARRAY(uint64_t, blocks);
+    y->awake = RP_NEW_ARRAY(uint64_t, blocks);
     y->masked = RP_NEW_ARRAY(unsigned char, blocks);
     y->aliased = RP_NEW_ARRAY(unsigned char, blocks);
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
     if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
-        !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->masked || !y->aliased || !y->partial ||
+        !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first) {
         free_node_arrays(y);
         return RP_OUT_OF_MEMORY;

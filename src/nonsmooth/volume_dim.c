@@ -68,9 +68,12 @@ NS_INLINE void visit(ns_system *y, int64_t i, int count, double beta, bool keep,
     ns_stress *s = &y->stress[i];
     const double *g = y->g + i * count * RP_DIM;
     double from = s->previous[0] + beta * (s->previous[0] - s->previous[1]), sum = -s->k;
+    double part[RP_DIM] = { 0 };
     for (int n = 0; n < count; n++)
         for (int a = 0; a < RP_DIM; a++)
-            sum += g[n * RP_DIM + a] * tile[NS_PAD * at[n] + a];
+            part[a] += g[n * RP_DIM + a] * tile[NS_PAD * at[n] + a];
+    for (int a = 0; a < RP_DIM; a++)
+        sum += part[a];
     double to = from - sum / (RP_DIM * y->frame[i].nn);
     to = to > 0 ? to : 0;
     double change = to - from;
@@ -134,6 +137,12 @@ static void sweep_block(const job *w, int64_t block)
     while (bits) {
         int l = w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits), base = ns_tile_of_local(l);
         bits &= ~((uint64_t)1 << l);
+        if (bits) {
+            int64_t next = block * RP_BLOCK_NODES + (w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits));
+            const char *g = (const char *)(y->g + next * y->stencil * RP_DIM);
+            for (size_t k = 0; k < (size_t)y->stencil * RP_DIM * sizeof(double); k += 64)
+                __builtin_prefetch(g + k);
+        }
         for (int n = 0; n < y->stencil; n++)
             at[n] = base + y->offset[n];
         visit(y, block * RP_BLOCK_NODES + l, y->stencil, w->momentum, !w->backward, tile, at, masked ? mask : NULL, sums);
@@ -181,8 +190,8 @@ static void extrapolate(void *context, int64_t begin, int64_t end, int worker)
 rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any)
 {
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
-    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 40 };
-    double most = -INFINITY, goal = 0.2 * y->params->volume_tolerance * w.full;
+    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 24 };
+    double most = -INFINITY, goal = 0.5 * y->params->volume_tolerance * w.full;
     *iterations = 0;
     *any = false;
     rp__exec_max(y->grid.blocks, 16, 1, prepare, &w, &most);

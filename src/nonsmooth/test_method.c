@@ -1,0 +1,369 @@
+/* What the method keeps (momentum, mass, energy, bytes whatever the threads, its state) and what it survives. */
+#include "nonsmooth/scene_tests.h"
+
+/* Two clouds thrown at each other without gravity in an open domain: momentum and mass stay to rounding, through the dense state
+ * and out of it again. */
+static void clouds_keep_momentum(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        const int cells[3] = { 40, dim == 2 ? 12 : 8, 8 };
+        const double from[3] = { 12, 3, 2 }, to[3] = { 17, dim == 2 ? 8 : 5, 5 };
+        scene s;
+        scene_begin(&s, dim, 0.05, cells, from, to);
+        double centre[3] = { 25 * 0.05, 6 * 0.05, 3.5 * 0.05 }, half[3] = { 0.1, 0.1, 0.1 };
+        if (dim == 2)
+            centre[2] = 0;
+        assert_int_equal(rp_shape_box(centre, half, 0, &s.shape[1]), RP_OK);
+        s.grains[1] = s.grains[0];
+        s.grains[1].shape = s.shape[1];
+        s.grains[0].velocity[0] = 1;
+        s.grains[0].fill = 0.5;
+        s.grains[1].velocity[0] = -1.5;
+        s.grains[1].velocity[1] = 0.1;
+        s.grains[1].fill = 0.5;
+        s.def.grains_count = 2;
+        s.def.gravity[dim - 1] = 0;
+        for (int f = 0; f < 6; f++)
+            s.def.wall[f].kind = RP_OPEN;
+        scene_start(&s);
+        double p0[3] = { 0 }, mass0 = 0, most = 0, energy = INFINITY;
+        bool touched = false;
+        for (int k = 0; k < 80; k++) {
+            double p[3] = { 0 }, mass = 0;
+            int64_t n;
+            const double *m = scene_field(&s, "mass", 0, &n);
+            for (int64_t i = 0; i < n; i++)
+                mass += m[i];
+            for (int a = 0; a < dim; a++) {
+                const double *v = scene_field(&s, "velocity", a, &n);
+                for (int64_t i = 0; i < n; i++)
+                    p[a] += m[i] * v[i], most = fmax(most, fabs(v[i]));
+            }
+            if (k == 0) {
+                memcpy(p0, p, sizeof p);
+                mass0 = mass;
+            }
+            assert_true(fabs(mass - mass0) <= 1e-12 * mass0);
+            for (int a = 0; a < dim; a++)
+                assert_true(fabs(p[a] - p0[a]) <= 1e-11 * mass0 * most);
+            rp_step_stats stats;
+            scene_step(&s, &stats);
+            assert_true(stats.kinetic_energy <= energy * (1 + 1e-9));
+            energy = stats.kinetic_energy;
+            for (int e = 0; e < stats.extra_count; e++)
+                touched |= strcmp(stats.extra_name[e], "slide") == 0 && stats.extra[e] > 0;
+            if (stats.outside)
+                break; /* the first have left */
+        }
+        assert_true(touched);
+        scene_end(&s);
+    }
+}
+
+/* Loose grains fall on parabolas while they do not touch. */
+static void loose_grains_fall_freely(void **state)
+{
+    (void)state;
+    const int cells[3] = { 8, 20, 1 };
+    const double from[3] = { 2, 12, 0 }, to[3] = { 6, 16, 1 };
+    scene s;
+    scene_begin(&s, 2, 0.05, cells, from, to);
+    s.grains[0].fill = 0.5;
+    s.grains[0].velocity[0] = 0.2;
+    scene_start(&s);
+    rp_step_stats stats;
+    double g = 0;
+    for (int k = 0; k < 20; k++) {
+        scene_step(&s, &stats);
+        g += stats.dt * 9.81;
+        int64_t n;
+        const double *u = scene_field(&s, "velocity", 0, &n), *v = scene_field(&s, "velocity", 1, &n);
+        for (int64_t i = 0; i < n; i++) {
+            assert_true(fabs(u[i] - 0.2) <= 1e-10);
+            assert_true(fabs(v[i] + g) <= 1e-10);
+        }
+    }
+    scene_end(&s);
+}
+
+/* A cloud of random velocities in a closed box: kinetic and potential energy never grow together. */
+static void energy_never_grows(void **state)
+{
+    (void)state;
+    const int cells[3] = { 10, 10, 1 };
+    const double from[3] = { 1, 2, 0 }, to[3] = { 8, 9, 1 };
+    scene s;
+    scene_begin(&s, 2, 0.05, cells, from, to);
+    s.grains[0].fill = 0.8;
+    const char *variables[] = { "x", "y", "z" };
+    assert_int_equal(rp_expression_create("math.sin(91*x+17*y), math.cos(57*x-83*y), 0", variables, 3, 3,
+                                          &s.grains[0].velocity_field),
+                     RP_OK);
+    scene_set(&s, "tolerance", "1e-6");
+    scene_set(&s, "volume_correction", "false"); /* it lifts grains out of places packed too tightly */
+    s.def.frame_rate = 200;
+    scene_start(&s);
+    rp_step_stats stats;
+    double last = INFINITY, first = 0;
+    for (int k = 0; k < 10000; k++) {
+        scene_step(&s, &stats);
+        double energy = stats.kinetic_energy + stats.potential_energy;
+        if (k == 0)
+            first = energy;
+        if (!(energy <= last + 1e-7 * first))
+            fail_msg("step %d: energy %.15g J after %.15g J", k, energy, last);
+        last = energy;
+    }
+    assert_true(scene_fastest(&s) == 0);
+    rp_expression_release(s.grains[0].velocity_field);
+    scene_end(&s);
+}
+
+static void small_collapse(scene *s, int threads)
+{
+    const int cells[3] = { 16, 8, 10 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 5, 8, 8 };
+    scene_begin(s, 3, 0.05, cells, from, to);
+    s->grains[0].sampling = RP_JITTERED;
+    s->material.friction_dynamic = 0.7;
+    s->material.inertial_number = 0.3;
+    s->material.grain_diameter = 0.005;
+    s->material.viscosity = 0.001;
+    s->def.wall[2].kind = RP_FRICTIONAL;
+    s->def.wall[2].friction = 0.3;
+    s->def.threads = threads;
+}
+
+static bool same_state(const scene *a, const scene *b)
+{
+    rp_state x = { 0 }, y = { 0 };
+    assert_int_equal(rp_sim_save(a->sim, &x), RP_OK);
+    assert_int_equal(rp_sim_save(b->sim, &y), RP_OK);
+    bool same = x.count == y.count;
+    for (int i = 0; same && i < x.count; i++) {
+        size_t size = x.blobs[i].type == RP_F64 || x.blobs[i].type == RP_I64 ? 8 : 4;
+        same = x.blobs[i].count == y.blobs[i].count &&
+               memcmp(x.blobs[i].data, y.blobs[i].data, size * (size_t)x.blobs[i].count) == 0;
+        if (!same)
+            print_message("'%s' differs\n", x.blobs[i].name);
+    }
+    rp_state_free(&x);
+    rp_state_free(&y);
+    return same;
+}
+
+static void threads_give_the_same_bytes(void **state)
+{
+    (void)state;
+    scene one, more;
+    rp_step_stats stats;
+    small_collapse(&one, 1);
+    scene_start(&one);
+    for (int threads = 2; threads <= 5; threads += 3) {
+        small_collapse(&more, threads);
+        scene_start(&more);
+        while (rp_sim_steps(one.sim) < 6)
+            scene_step(&one, &stats);
+        for (int k = 0; k < 6; k++)
+            scene_step(&more, &stats);
+        assert_true(same_state(&one, &more));
+        scene_end(&more);
+    }
+    scene_end(&one);
+}
+
+static void resumed_run_is_the_same(void **state)
+{
+    (void)state;
+    scene whole, resumed;
+    rp_step_stats stats;
+    small_collapse(&whole, 1);
+    small_collapse(&resumed, 1);
+    scene_start(&whole);
+    scene_start(&resumed);
+    for (int k = 0; k < 5; k++)
+        scene_step(&whole, &stats);
+    rp_state kept = { 0 };
+    assert_int_equal(rp_sim_save(whole.sim, &kept), RP_OK);
+    if (rp_sim_restore(resumed.sim, &kept) != RP_OK)
+        fail_msg("%s", rp_last_error());
+    for (int k = 0; k < 4; k++) {
+        scene_step(&whole, &stats);
+        scene_step(&resumed, &stats);
+    }
+    assert_true(same_state(&whole, &resumed));
+    /* A state without the stresses is refused. */
+    rp_state broken = { 0 };
+    for (int i = 0; i < kept.count; i++)
+        if (strcmp(kept.blobs[i].name, "nonsmooth/stress") != 0)
+            assert_int_equal(rp_state_add(&broken, kept.blobs[i].name, kept.blobs[i].type, kept.blobs[i].count, kept.blobs[i].data), RP_OK);
+    assert_int_equal(rp_sim_restore(resumed.sim, &broken), RP_BAD_FILE);
+    rp_state_free(&broken);
+    rp_state_free(&kept);
+    scene_end(&whole);
+    scene_end(&resumed);
+}
+
+/* The two local solvers give the same motion to the tolerance. */
+static void local_solvers_agree(void **state)
+{
+    (void)state;
+    double kinetic[2];
+    for (int general = 0; general < 2; general++) {
+        scene s;
+        rp_step_stats stats;
+        small_collapse(&s, 1);
+        scene_set(&s, "local_solver", general ? "general" : "root");
+        scene_set(&s, "tolerance", "1e-7");
+        scene_start(&s);
+        for (int k = 0; k < 2; k++)
+            scene_step(&s, &stats);
+        kinetic[general] = stats.kinetic_energy;
+        scene_end(&s);
+    }
+    assert_true(fabs(kinetic[0] - kinetic[1]) <= 1e-3 * kinetic[0]);
+}
+
+/* ---- bad input: no crash, no number that is not finite ---- */
+
+static void all_finite(const scene *s)
+{
+    int64_t n;
+    for (int a = 0; a < 3; a++) {
+        const double *x = scene_field(s, "position", a, &n), *v = scene_field(s, "velocity", a, &n);
+        for (int64_t i = 0; i < n; i++)
+            assert_true(isfinite(x[i]) && isfinite(v[i]));
+    }
+}
+
+static void run_steps(scene *s, int count)
+{
+    rp_step_stats stats;
+    scene_start(s);
+    for (int k = 0; k < count; k++)
+        scene_step(s, &stats);
+    all_finite(s);
+    scene_end(s);
+}
+
+static void odd_scenes_survive(void **state)
+{
+    (void)state;
+    const double whole[3] = { 0, 0, 0 }, top[3] = { 4, 4, 4 };
+    for (int dim = 2; dim <= 3; dim++) {
+        const int cells[3] = { 6, 6, 6 };
+        scene s;
+        scene_begin(&s, dim, 0.05, cells, whole, top); /* empty */
+        s.def.grains_count = 0;
+        run_steps(&s, 3);
+        const double a[3] = { 2, 2, 2 }, b[3] = { 2.4, 2.4, 2.4 }; /* one particle */
+        scene_begin(&s, dim, 0.05, cells, a, b);
+        s.grains[0].per_cell = 4;
+        run_steps(&s, 50);
+        for (int k = 0; k < 4; k++) { /* friction 0 and 10, no gravity, steps too large */
+            scene_begin(&s, dim, 0.05, cells, whole, top);
+            s.material.friction = k == 0 ? 0 : k == 1 ? 10 : 0.5;
+            if (k == 2)
+                s.def.gravity[dim - 1] = 0;
+            if (k == 3)
+                s.def.frame_rate = 2, s.def.substeps = 1;
+            s.def.speed_limit = 1e9;
+            run_steps(&s, 10);
+        }
+        scene_begin(&s, dim, 0.05, cells, whole, top); /* thrown at 1000 m/s */
+        s.grains[0].velocity[0] = 1000, s.grains[0].velocity[dim - 1] = -700;
+        s.def.frame_rate = 10000;
+        s.def.speed_limit = 1e9;
+        run_steps(&s, 20);
+        const int thin[3] = { 6, dim == 2 ? 6 : 1, 6 }; /* one cell thin */
+        const double to[3] = { 4, dim == 2 ? 4 : 1, 4 };
+        scene_begin(&s, dim, 0.05, thin, whole, to);
+        run_steps(&s, 10);
+        const int flat[3] = { 6, dim == 2 ? 1 : 6, 1 };
+        const double up[3] = { 4, dim == 2 ? 1 : 4, 1 };
+        scene_begin(&s, dim, 0.05, flat, whole, up);
+        run_steps(&s, 10);
+    }
+}
+
+/* Particles put exactly on nodes, faces and walls, and ten thousand in one cell, through the state. */
+static void odd_places_survive(void **state)
+{
+    (void)state;
+    const int cells[3] = { 8, 8, 1 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 8, 4, 1 };
+    for (int crowd = 0; crowd < 2; crowd++) {
+        scene s;
+        scene_begin(&s, 2, 0.05, cells, from, to);
+        if (crowd)
+            s.grains[0].per_cell = 400;
+        scene_start(&s);
+        rp_state kept = { 0 };
+        assert_int_equal(rp_sim_save(s.sim, &kept), RP_OK);
+        bool found = false;
+        for (int i = 0; i < kept.count; i++) {
+            if (!strstr(kept.blobs[i].name, "position"))
+                continue;
+            found = true;
+            double *x = kept.blobs[i].data;
+            int64_t n = kept.blobs[i].count / 3;
+            for (int64_t k = 0; k < n; k++) {
+                if (crowd)
+                    x[k] = 0.11, x[n + k] = 0.06 + 1e-7 * (double)(k % 100);
+                else
+                    x[k] = 0.05 * (double)(k % 9), x[n + k] = 0.05 * (double)(k / 9 % 5);
+            }
+        }
+        if (found && rp_sim_restore(s.sim, &kept) == RP_OK) {
+            rp_step_stats stats;
+            for (int k = 0; k < 10; k++)
+                scene_step(&s, &stats);
+            all_finite(&s);
+        }
+        rp_state_free(&kept);
+        scene_end(&s);
+    }
+}
+
+/* Every allocation fails once: a result, no leak, no crash. */
+static void out_of_memory_is_told(void **state)
+{
+    (void)state;
+    for (int64_t nth = 1;; nth++) {
+        scene s;
+        const int cells[3] = { 6, 6, 1 };
+        const double from[3] = { 0, 0, 0 }, to[3] = { 4, 4, 1 };
+        scene_begin(&s, 2, 0.05, cells, from, to);
+        s.material.viscosity = 1;
+        s.def.method_params = rp_params_data(s.params);
+        rp_step_stats stats;
+        rp__base_fail_allocation(nth);
+        rp_result result = rp_sim_create(&s.def, &s.sim);
+        for (int k = 0; k < 2 && result == RP_OK; k++)
+            result = rp_sim_step(s.sim, &stats);
+        int64_t asked = rp__base_fail_allocation(0);
+        scene_end(&s);
+        if (asked < nth) {
+            assert_int_equal(result, RP_OK);
+            break;
+        }
+        assert_int_equal(result, RP_OUT_OF_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clouds_keep_momentum),
+        cmocka_unit_test(loose_grains_fall_freely),
+        cmocka_unit_test(energy_never_grows),
+        cmocka_unit_test(threads_give_the_same_bytes),
+        cmocka_unit_test(resumed_run_is_the_same),
+        cmocka_unit_test(local_solvers_agree),
+        cmocka_unit_test(odd_scenes_survive),
+        cmocka_unit_test(odd_places_survive),
+        cmocka_unit_test(out_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
