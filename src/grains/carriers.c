@@ -92,8 +92,8 @@ void rp__grains_cells_free(rp__cells *c)
 
 /* ---- ellipsoids ---- */
 
-/* Inverse and root of F from its eigenvalues, held away from zero. */
-static void set_ellipsoid(rp__carriers *c, int64_t i, const double f[6])
+/* Inverse and root of F from its eigenvalues, held away from zero and below `most`: no sample is a cell away from its owner. */
+static void set_ellipsoid(rp__carriers *c, int64_t i, const double f[6], double most)
 {
     double values[3], inverse[6], root[6];
     rp__mat3 v;
@@ -103,7 +103,7 @@ static void set_ellipsoid(rp__carriers *c, int64_t i, const double f[6])
     for (int k = 0; k < 6; k++) {
         inverse[k] = root[k] = 0;
         for (int e = 0; e < 3; e++) {
-            double value = fmax(values[e], least), part = v.m[row[k]][e] * v.m[column[k]][e];
+            double value = fmin(most, fmax(values[e], least)), part = v.m[row[k]][e] * v.m[column[k]][e];
             inverse[k] += part / value;
             root[k] += part * sqrt(value);
         }
@@ -111,7 +111,7 @@ static void set_ellipsoid(rp__carriers *c, int64_t i, const double f[6])
         if (c->root)
             c->root[6 * i + k] = (float)root[k];
     }
-    c->reach = fmax(c->reach, sqrt(values[2]));
+    c->reach = fmax(c->reach, sqrt(fmin(most, values[2])));
 }
 
 static const rp_field_view *doubles(const rp_frame *frame, const char *name, int components)
@@ -158,10 +158,11 @@ rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, 
     if (result == RP_OK) {
         memcpy(c.id, id->data, sizeof *c.id * (size_t)c.count);
         const rp_field_view *field = doubles(frame, "ellipsoid", 6);
+        double most = def->cell_size > 0 ? 0.81 * def->cell_size * def->cell_size : INFINITY;
         for (int64_t i = 0; i < c.count; i++) {
             double f[6];
             ellipsoid_of(def, &c, field, i, f);
-            set_ellipsoid(&c, i, f);
+            set_ellipsoid(&c, i, f, most);
         }
         double width = def->cell_size > 0 ? def->cell_size : fmax(2 * c.reach, 1e-12);
         result = rp__grains_cells(c.x, c.count, fmax(width, c.reach), &c.cells);

@@ -378,7 +378,8 @@ static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
     if (sun > 0)
         memcpy(p.sun, film->out->sun, sizeof p.sun);
     if (film->sim->dim == 2) { /* light from above on the left, in front of the paper */
-        p.sun[0] = -0.35, p.sun[1] = 0.5, p.sun[2] = 0.8;
+        p.sun[0] = -0.12, p.sun[1] = 0.2, p.sun[2] = 1;
+        p.sun_radius = 0.06;
     } else if (film->up_axis != 2 || film->up_sign < 0) { /* the direction is given for z upwards */
         double z = p.sun[2];
         int up = film->up_axis;
