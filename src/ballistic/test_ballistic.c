@@ -1,9 +1,8 @@
 /* The ballistic method, and through it the whole of sim: parabola, impacts, budgets, schedules, restart, refusals. */
 #include "base/memory.h"
-#include "cmocka_test.h"
+#include "sim_tests.h"
 
 #include <math.h>
-#include <repose/repose.h>
 #include <string.h>
 
 typedef struct fixture {
@@ -48,13 +47,6 @@ static rp_sim *make(const fixture *f)
     if (result != RP_OK)
         fail_msg("%s", rp_last_error());
     return sim;
-}
-
-static const double *plane(const rp_sim *sim, const char *name, int component)
-{
-    rp_field_view view;
-    assert_int_equal(rp_sim_field_named(sim, name, &view), RP_OK);
-    return (const double *)view.data + component * view.stride;
 }
 
 /* x = x0 + v t + g t²/2 to rounding while nothing is met. */
@@ -247,20 +239,6 @@ static void sinks_take_grains(void **unused)
     release(&f);
 }
 
-static uint64_t hash(const rp_sim *sim)
-{
-    rp_state state;
-    assert_int_equal(rp_sim_save(sim, &state), RP_OK);
-    uint64_t h = 14695981039346656037u;
-    for (int b = 0; b < state.count; b++) {
-        size_t size = (size_t)state.blobs[b].count * (state.blobs[b].type == RP_F64 || state.blobs[b].type == RP_I64 ? 8 : 4);
-        for (size_t i = 0; i < size; i++)
-            h = (h ^ ((unsigned char *)state.blobs[b].data)[i]) * 1099511628211u;
-    }
-    rp_state_free(&state);
-    return h;
-}
-
 /* The same bytes for any number of threads, and for a run that was saved and restored half-way. */
 static void repeats_to_the_byte(void **unused)
 {
@@ -287,9 +265,9 @@ static void repeats_to_the_byte(void **unused)
             assert_int_equal(rp_sim_step(other, NULL), RP_OK);
         }
         if (k == 0)
-            expected = hash(sim);
-        assert_true(hash(sim) == expected);
-        assert_true(hash(other) == expected);
+            expected = hash_state(sim);
+        assert_true(hash_state(sim) == expected);
+        assert_true(hash_state(other) == expected);
         rp_sim_destroy(sim);
         rp_sim_destroy(other);
         release(&f);

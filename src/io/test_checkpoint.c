@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/memory.h"
+#include "folder_tests.h"
 #include "io/io.h"
 
 #include <dirent.h>
@@ -12,32 +13,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char folder[64];
 static const char scene[] = "domain: [1, 1]\nmethod: ballistic\n";
 static const rp__io_checkpoint_info head = { .step = 77, .frame = 5, .time = 0.25 };
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "test_checkpoint_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[4][128];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
+    return folder_make("test_checkpoint");
 }
 
 static rp_state sample_state(int64_t rows)
@@ -252,5 +234,5 @@ int main(void)
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_failed_commit),
         cmocka_unit_test(test_absent),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, folder_remove);
 }

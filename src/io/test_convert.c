@@ -1,6 +1,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5_file.h"
+#include "folder_tests.h"
 #include "io/convert.h"
 
 #include <setjmp.h>
@@ -10,30 +11,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char folder[64];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "test_convert_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[8][128];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
+    return folder_make("test_convert");
 }
 
 /* Two particles with one field of each kind; component c of particle i of a tensor is 10 c + i, in our order. */
@@ -210,5 +192,5 @@ int main(void)
         cmocka_unit_test(test_folder), cmocka_unit_test(test_compressed_copy), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_info),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, folder_remove);
 }

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/hdf5_file.h"
+#include "folder_tests.h"
 #include "io/io.h"
 
 #include <setjmp.h>
@@ -19,7 +20,6 @@ static double position[3 * MOST], stress[6 * MOST], matrix[9 * MOST];
 static int32_t material[MOST];
 static int64_t id[MOST];
 static float heat[MOST];
-static char folder[64];
 
 static int set_up(void **state)
 {
@@ -35,25 +35,7 @@ static int set_up(void **state)
         id[i] = (int64_t)i << 33;
         heat[i] = (float)i / 3;
     }
-    strcpy(folder, "test_frame_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[4][128];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
+    return folder_make("test_frame");
 }
 
 typedef struct sample {
@@ -329,5 +311,5 @@ int main(void)
         cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_bomb),       cmocka_unit_test(test_flipped),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, folder_remove);
 }

@@ -1,5 +1,6 @@
 /* An output folder with a real simulation: started, stopped, resumed, refused, out of memory. */
 #include "base/memory.h"
+#include "folder_tests.h"
 #include "io/io.h"
 
 #include <setjmp.h>
@@ -19,30 +20,11 @@ static const char scene_text[] = "method: ballistic\n"
                                  "grains: [{name: block, shape: {box: {lower: [0.2, 0.3], upper: [0.4, 0.6]}}}]\n"
                                  "bodies: [{name: ball, shape: {sphere: {radius: 10 cm}}, position: [0.3, 0.2]}]\n"
                                  "output: {checkpoint_every: 0, checkpoints_kept: 2}\n";
-static char folder[64];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "test_output_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[8][160];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
+    return folder_make("test_output");
 }
 
 static rp_result go(rp_output *output, rp_sim *sim, int64_t last_step)
@@ -269,5 +251,5 @@ int main(void)
         cmocka_unit_test(test_resume), cmocka_unit_test(test_damaged),       cmocka_unit_test(test_overwrite),
         cmocka_unit_test(test_fields), cmocka_unit_test(test_out_of_memory),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, folder_remove);
 }
