@@ -213,7 +213,7 @@ static void drive_motor(rp__body *body, double dt)
 }
 
 /* pose_next from the present velocity. */
-static void predict(rp__body *body, double dt)
+void rp__body_predict(rp__body *body, double dt)
 {
     body->pose_next.orientation = rp__quat_unit(rp__quat_advance(body->pose.orientation, body->omega, dt));
     if (body->def.joint == RP_JOINT_HINGE) { /* on the circle about the hinge, so that it never drifts off */
@@ -242,7 +242,7 @@ static void begin_free(rp__body *body, double dt, const double gravity[3], int d
         flatten(body);
     project_on_joint(body);
     drive_motor(body, dt);
-    predict(body, dt);
+    rp__body_predict(body, dt);
 }
 
 rp_result rp__body_begin(rp__body *body, double time, double dt, const double gravity[3], int dim)
@@ -276,7 +276,7 @@ void rp__body_end(rp__body *body, double dt, int dim)
     if (body->def.kind == RP_BODY_FREE) {
         if (dim == 2)
             flatten(body);
-        predict(body, dt);
+        rp__body_predict(body, dt);
     }
     body->pose = body->pose_next;
 }

@@ -216,6 +216,7 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
         if (world->bodies[k].present && world->bodies[k].def.kind == RP_BODY_FREE) {
             world->bodies[k].velocity = rp__vec3_load(y->body_velocity + 6 * k);
             world->bodies[k].omega = rp__vec3_load(y->body_velocity + 6 * k + 3);
+            rp__body_predict(&world->bodies[k], dt);
         }
     return keep_warm(y);
 }

@@ -36,7 +36,7 @@ static double along(const job *w, int axis, int64_t at)
 static double outside(const rp__body *body, rp__vec3 x, double r)
 {
     rp__vec3 n;
-    double d = rp__body_distance(body, &body->pose_next, x, &n);
+    double d = rp__body_distance(body, rp__body_known_pose(body), x, &n);
     double reach = r * (fabs(n.x) + fabs(n.y) + fabs(n.z));
     if (!(reach > 0))
         reach = r;
@@ -89,7 +89,7 @@ static void room_blocks(void *context, int64_t begin, int64_t end, int worker)
             for (int a = 0; a < RP_DIM; a++)
                 x[a] = y->lattice.origin[a] + h * (4.0 * y->grid.coord[b][a] + 1.5);
             centre = rp__vec3_load(x);
-            if (rp__body_distance(body, &body->pose_next, centre, &n) > 3.5 * sqrt(RP_DIM) * h)
+            if (rp__body_distance(body, rp__body_known_pose(body), centre, &n) > 3.5 * sqrt(RP_DIM) * h)
                 continue;
             for (int l = 0; l < RP_BLOCK_NODES; l++) {
                 int64_t i = b * RP_BLOCK_NODES + l;
