@@ -264,6 +264,7 @@ static void splitting_and_merging_conserve(void **state)
     rp__particles *p = &f.particles;
     int first = f.y->first_field;
     f.params.split = f.params.merge = true;
+    f.params.most_per_cell = 4;
     for (int64_t i = 0; i < p->count; i++) {
         if (i % 2)
             rp__particles_f64(p, first + RP__NS_ELLIPSOID, 0)[i] = 0.1 * 0.1, rp__particles_f64(p, first + RP__NS_ELLIPSOID, 1)[i] = 1e-4;

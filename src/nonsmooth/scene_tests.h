@@ -107,17 +107,18 @@ static inline double scene_fastest(const scene *s)
     return most;
 }
 
-/* Mean of a component of the velocity over the particles above height z. */
+/* Mean of a component of the velocity, by mass, over the particles above height z. */
 static inline double scene_mean(const scene *s, int component, int up, double z)
 {
-    int64_t n, count = 0;
-    double sum = 0;
+    int64_t n;
+    double sum = 0, mass = 0;
     const double *v = scene_field(s, "velocity", component, &n), *x = scene_field(s, "position", up, NULL);
+    const double *m = scene_field(s, "mass", 0, NULL);
     for (int64_t i = 0; i < n; i++)
         if (x[i] > z)
-            sum += v[i], count++;
-    assert_true(count > 0);
-    return sum / (double)count;
+            sum += m[i] * v[i], mass += m[i];
+    assert_true(mass > 0);
+    return sum / mass;
 }
 
 #endif

@@ -7,8 +7,8 @@
  * children sit there, with half the volume and mass, the velocity that the affine field v + c (x - x_p) has there, and the F that keeps
  * the second moment. The first child keeps the id, the second gets a new one.
  *
- * Merge: two particles of one cell, both smaller than 3/4 of the mean volume, at most the mean together (no limit in a cell
- * with more than most_per_cell), closer than the sum of their radii. Volume, mass, centre of mass, momentum and second moment are kept;
+ * Merge: two particles of a cell that has half as many particles again as a full cell at birth, at most the mean volume together (no
+ * limit in a cell with more than most_per_cell), closer than the sum of their radii. Volume, mass, centre of mass, momentum and second moment are kept;
  * the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
 #include "nonsmooth/system.h"
 
@@ -119,7 +119,7 @@ static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool cr
     const rp__particles *p = s->p;
     if (p->material[i] != p->material[j])
         return false;
-    if (!crowded && (p->volume[i] > 0.75 * mean || p->volume[j] > 0.75 * mean || p->volume[i] + p->volume[j] > 1.01 * mean))
+    if (!crowded && p->volume[i] + p->volume[j] > 1.01 * mean)
         return false;
     double d = 0, reach = s->size[i] + s->size[j];
     for (int a = 0; a < RP_DIM; a++)
@@ -182,13 +182,16 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
         y->remove_capacity = count + count / 4;
     }
     memset(y->remove, 0, (size_t)count);
+    double enough = 1.5 * pow(y->lattice.h, RP_DIM) * world->materials[0].volume_fraction / total; /* half as many again as at first */
+    enough = enough < (double)y->params->most_per_cell ? enough : (double)y->params->most_per_cell;
     /* Merging, within runs of one cell. */
     for (int64_t first = 0; y->params->merge && first < count;) {
         int64_t key = cell_of(y, p, first), last = first + 1;
         while (last < count && last - first < 4096 && cell_of(y, p, last) == key)
             last++;
         bool crowded = last - first > y->params->most_per_cell;
-        for (int64_t i = first; i < last; i++) {
+        int64_t left = last - first;
+        for (int64_t i = first; i < last && (double)left > enough; i++) {
             if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * total))
                 continue;
             for (int64_t j = i + 1; j < last; j++)
@@ -196,6 +199,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
                     merge_pair(&s, i, j);
                     y->remove[j] = 1;
                     (*merged)++;
+                    left--;
                     break;
                 }
         }

@@ -3,9 +3,12 @@
  * The constraint of the step acts on velocities; what is lost to its linearisation never comes back, because gaps below zero
  * count as zero (else the step would add energy). So places packed more tightly than allowed are relaxed on positions alone:
  *
- *   displacements d_j = s_j^2 sum_i pi_i g_ij,   0 <= pi_i  complementary to  sum_j g_ij · d_j - excess_i >= 0
+ * With particles moved by d(x_p) = sum_j N_j d_j the volume at node i changes by sum_p V_p grad N_i · d = sum_j g_ji · d_j, so
  *
- * a scalar problem on the same operator. Velocities do not change, and what is within the tolerance stays where it is: a heap at rest
+ *   displacements d_j = -s_j^2 sum_i pi_i g_ji,   0 <= pi_i  complementary to  -sum_j g_ji · d_j - excess_i >= 0
+ *
+ * a scalar problem on the transposed operator (stresses in cells have no gradient: there the strain g_ij is used, with d_j = s_j^2
+ * sum_i pi_i g_ij). Velocities do not change, and what is within the tolerance stays where it is: a heap at rest
  * keeps its rest. */
 #include "nonsmooth/system.h"
 
@@ -20,6 +23,7 @@ typedef struct job {
     double full, momentum, t;
     bool backward, any, stop;
     int64_t iterations, limit;
+    double sign; /* of the displacements */
 } job;
 
 static void error_chunk(void *context, int64_t begin, int64_t end, double *sum)
@@ -62,6 +66,54 @@ static void prepare(void *context, int64_t begin, int64_t end, double *most)
         }
 }
 
+/* Swaps g_ij and g_ji for the pairs whose second node comes later in the stencil, each pair once. */
+static void transpose_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    ns_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++)
+        for (int l = 0; l < RP_BLOCK_NODES; l++) {
+            int64_t i = block * RP_BLOCK_NODES + l;
+            int base = ns_tile_of_local(l);
+            for (int n = NS_STENCIL / 2 + 1; n < NS_STENCIL; n++) {
+                int64_t j = ns_tile_node(y, block, base + y->offset[n]);
+                if (j < 0)
+                    continue;
+                double *a = y->g + (i * NS_STENCIL + n) * RP_DIM, *b = y->g + (j * NS_STENCIL + NS_STENCIL - 1 - n) * RP_DIM;
+                for (int k = 0; k < RP_DIM; k++) {
+                    double t = a[k];
+                    a[k] = b[k], b[k] = t;
+                }
+            }
+        }
+}
+
+/* Row i holds s_i g_ji after that: s_j g_ji is wanted. Its square sum is kept in previous[2]. */
+static void scale_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    job *w = context;
+    ns_system *y = w->y;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++)
+        for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+            int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
+            int64_t i = block * RP_BLOCK_NODES + l;
+            double sum = 0;
+            for (int n = 0; n < y->stencil; n++) {
+                double *h = y->g + (i * y->stencil + n) * RP_DIM, factor = 1;
+                if (w->sign < 0) {
+                    int64_t j = ns_tile_node(y, block, base + y->offset[n]);
+                    factor = j < 0 ? 0 : y->scale[j] / y->scale[i];
+                }
+                for (int a = 0; a < RP_DIM; a++) {
+                    h[a] *= factor;
+                    sum += h[a] * h[a];
+                }
+            }
+            y->stress[i].previous[2] = sum;
+        }
+}
+
 NS_INLINE void visit(ns_system *y, int64_t i, int count, double beta, bool keep, double *restrict tile,
                      const int32_t *restrict at, const ns_four *restrict mask, double *sums)
 {
@@ -74,15 +126,15 @@ NS_INLINE void visit(ns_system *y, int64_t i, int count, double beta, bool keep,
             part[a] += g[n * RP_DIM + a] * tile[NS_PAD * at[n] + a];
     for (int a = 0; a < RP_DIM; a++)
         sum += part[a];
-    double to = from - sum / (RP_DIM * y->frame[i].nn);
+    double w = s->previous[2], to = w > 0 ? from - sum / w : 0;
     to = to > 0 ? to : 0;
     double change = to - from;
     if (keep)
         s->previous[1] = s->previous[0];
     s->previous[0] = to;
-    double volume = fabs(change) * RP_DIM * y->frame[i].nn;
+    double volume = fabs(change) * w;
     sums[0] = volume > sums[0] ? volume : sums[0];
-    sums[1] += change * (to - s->previous[1]) * y->frame[i].nn;
+    sums[1] += change * (to - s->previous[1]) * w;
     if (change != 0)
         for (int n = 0; n < count; n++) {
             ns_four push = { 0 };
@@ -168,7 +220,7 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t j = begin; j < end; j++)
         for (int a = 0; a < NS_PAD; a++) {
-            double d = y->before[NS_PAD * j + a] * y->scale[j];
+            double d = w->sign * y->before[NS_PAD * j + a] * y->scale[j];
             y->before[NS_PAD * j + a] = d > cap ? cap : d < -cap ? -cap : d;
         }
 }
@@ -198,6 +250,10 @@ rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any)
     if (!(most > 0.2 * y->params->volume_tolerance * w.full))
         return RP_OK;
     *any = true;
+    w.sign = y->stress_cell ? 1 : -1;
+    if (!y->stress_cell)
+        rp__exec_for(y->grid.blocks, 8, transpose_blocks, &w);
+    rp__exec_for(y->grid.blocks, 8, scale_blocks, &w);
     memset(y->before, 0, (size_t)nodes * NS_PAD * sizeof(double));
     memset(y->older, 0, (size_t)nodes * NS_PAD * sizeof(double));
     double uphill = 0;
