@@ -2,12 +2,16 @@
 #include "elastoplastic/elastoplastic.h"
 #include "math/lanes.h"
 
+/* SMALL: with these terms exp and log are exact to rounding. exp: SMALL^n / (n + 1)!; log: (SMALL / 2)^(2 n) / (2 n + 1). */
 #define REAL double
 #define NAME(name) double_##name
 #define EIGEN rp__lanes_eigen_sym3
 #define TINY 1e-290
 #define SQRT sqrt
 #define ABS fabs
+#define SMALL 0.05
+#define EXP_TERMS 8
+#define LOG_TERMS 5
 #include "elastoplastic/law_lanes.h"
 
 #define REAL float
@@ -16,27 +20,22 @@
 #define TINY 1e-36f
 #define SQRT sqrtf
 #define ABS fabsf
+#define SMALL 0.1f
+#define EXP_TERMS 5
+#define LOG_TERMS 3
 #include "elastoplastic/law_lanes.h"
-
-typedef void (*lanes_fn)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count);
-
-static void run(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end, lanes_fn function)
-{
-    for (int64_t i = begin; i < end; i += RP_LANES)
-        function(step, p, i, end - i < RP_LANES ? (int)(end - i) : RP_LANES);
-}
 
 void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end)
 {
-    run(step, p, begin, end, step->single ? single_stress_lanes : double_stress_lanes);
+    (step->single ? single_stress_range : double_stress_range)(step, p, begin, end);
 }
 
 void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end)
 {
-    run(step, p, begin, end, step->single ? single_strain_lanes : double_strain_lanes);
+    (step->single ? single_strain_range : double_strain_range)(step, p, begin, end);
 }
 
 void rp__elastoplastic_response_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end)
 {
-    run(step, p, begin, end, step->single ? single_response_lanes : double_response_lanes);
+    (step->single ? single_response_range : double_response_range)(step, p, begin, end);
 }

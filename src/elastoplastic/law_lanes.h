@@ -1,4 +1,5 @@
-/* The law on RP_LANES particles at once, included once a type by law_kernel.c: REAL, NAME(), EIGEN, TINY.
+/* The law on RP_LANES particles at once, included once a type by law_kernel.c: REAL, NAME(), EIGEN, TINY, and the bound SMALL
+ * with the terms of the series that are exact to rounding below it.
  *
  * Strains are small beside 1, so everything is written on b - I = expm1(2 e), which keeps their relative accuracy:
  *     B' = B + G + G^T + G G^T + G B + B G^T + G B G^T,   G = dt grad v,   B = b - I. */
@@ -103,29 +104,102 @@ static inline void NAME(eigen_plane)(REAL (*restrict s)[RP_LANES], REAL (*restri
     }
 }
 
+/* ---- small strains: no principal directions ---- */
+
+/* out = exp(2 e) - I by Taylor's polynomial, for ||2 e|| <= SMALL. */
+static inline void NAME(expm1_small)(REAL (*restrict e)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    RP_LANES_ALIGNED REAL a[6][RP_LANES], next[6][RP_LANES];
+    for (int k = 0; k < 6; k++)
+        RP_FOR_LANES (l) {
+            a[k][l] = 2 * e[k][l];
+            out[k][l] = a[k][l] * ((REAL)1 / EXP_TERMS);
+        }
+    for (int n = EXP_TERMS - 1; n >= 1; n--) {
+        NAME(product)(a, out, next);
+        for (int k = 0; k < 6; k++)
+            RP_FOR_LANES (l)
+                out[k][l] = (a[k][l] + next[k][l]) * ((REAL)1 / (REAL)n);
+    }
+}
+
+/* out = log(I + b) / 2 for ||b|| <= SMALL: with s = b (2 I + b)^-1 it is atanh(s) = s (I + s²/3 + s⁴/5 + …). */
+static inline void NAME(half_log_small)(REAL (*restrict b)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    RP_LANES_ALIGNED REAL inverse[6][RP_LANES], s[6][RP_LANES], z[6][RP_LANES], next[6][RP_LANES];
+    RP_FOR_LANES (l) {
+        REAL xx = 2 + b[0][l], yy = 2 + b[1][l], zz = 2 + b[2][l], xy = b[3][l], xz = b[4][l], yz = b[5][l];
+        REAL cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - yy * xz;
+        REAL scale = 1 / (xx * cxx + xy * cxy + xz * cxz);
+        inverse[0][l] = scale * cxx;
+        inverse[1][l] = scale * (xx * zz - xz * xz);
+        inverse[2][l] = scale * (xx * yy - xy * xy);
+        inverse[3][l] = scale * cxy;
+        inverse[4][l] = scale * cxz;
+        inverse[5][l] = scale * (xy * xz - xx * yz);
+    }
+    NAME(product)(b, inverse, s);
+    NAME(product)(s, s, z);
+    for (int k = 0; k < 6; k++)
+        RP_FOR_LANES (l)
+            out[k][l] = z[k][l] * ((REAL)1 / (2 * LOG_TERMS + 1));
+    for (int n = LOG_TERMS - 1; n >= 1; n--) {
+        RP_FOR_LANES (l) {
+            out[0][l] += (REAL)1 / (REAL)(2 * n + 1);
+            out[1][l] += (REAL)1 / (REAL)(2 * n + 1);
+            out[2][l] += (REAL)1 / (REAL)(2 * n + 1);
+        }
+        NAME(product)(z, out, next);
+        for (int k = 0; k < 6; k++)
+            RP_FOR_LANES (l)
+                out[k][l] = next[k][l];
+    }
+    NAME(product)(s, out, next);
+    for (int k = 0; k < 6; k++)
+        RP_FOR_LANES (l)
+            out[k][l] = s[k][l] + next[k][l];
+}
+
+/* The largest Frobenius norm of the lanes is at most `bound`. */
+static inline bool NAME(within)(REAL (*restrict s)[RP_LANES], REAL bound)
+{
+    RP_LANES_ALIGNED REAL norm[RP_LANES];
+    REAL most = 0;
+    RP_FOR_LANES (l)
+        norm[l] = s[0][l] * s[0][l] + s[1][l] * s[1][l] + s[2][l] * s[2][l] +
+                  2 * (s[3][l] * s[3][l] + s[4][l] * s[4][l] + s[5][l] * s[5][l]);
+    for (int l = 0; l < RP_LANES; l++)
+        most = norm[l] <= most ? most : norm[l]; /* NaN stays */
+    return most <= bound * bound;
+}
+
 /* The law's numbers of each lane. */
 typedef struct NAME(lane_law) {
     RP_LANES_ALIGNED REAL cone[RP_LANES], stiffness[RP_LANES], yields[RP_LANES], q[RP_LANES], gain[RP_LANES];
 } NAME(lane_law);
 
-/* The three cases of the projection on principal strains, without branches   [klar2016, §7.1]. */
+/* The three cases of the projection, without branches   [klar2016, §7.1]: tensors keep their directions, so trace and norm of
+ * the deviator are all it needs. */
 static inline void NAME(project)(int dim, REAL correct, NAME(lane_law) *restrict w, REAL (*restrict e)[RP_LANES])
 {
     RP_FOR_LANES (l) {
-        REAL part = correct * w->gain[l] * w->yields[l] / (REAL)dim;
+        REAL yields = w->yields[l], part = correct * w->gain[l] * yields / (REAL)dim;
         REAL a = e[0][l] + part, b = e[1][l] + part, c = dim == 3 ? e[2][l] + part : 0;
         REAL trace = a + b + c, mean = trace / (REAL)dim;
         REAL da = a - mean, db = b - mean, dc = dim == 3 ? c - mean : 0;
-        REAL norm = SQRT(da * da + db * db + dc * dc), whole = SQRT(a * a + b * b + c * c);
+        REAL off = e[3][l] * e[3][l] + e[4][l] * e[4][l] + e[5][l] * e[5][l];
+        REAL norm = SQRT(da * da + db * db + dc * dc + 2 * off), whole = SQRT(a * a + b * b + c * c + 2 * off);
         REAL excess = norm + w->stiffness[l] * trace * w->cone[l];
         excess = excess > 0 ? excess : 0;
         REAL back = excess / (norm + TINY);
-        REAL tension = trace >= 0 ? (REAL)1 : (REAL)0;
-        REAL keep = tension > 0 ? (REAL)0 : (REAL)1;
-        REAL yields = w->yields[l];
+        REAL tension = trace >= 0 ? (REAL)1 : (REAL)0, keep = trace >= 0 ? (REAL)0 : (REAL)1;
+        REAL stays = yields > 0 ? keep * (1 - back) : (REAL)1;
         e[0][l] = yields > 0 ? keep * (a - back * da) : e[0][l];
         e[1][l] = yields > 0 ? keep * (b - back * db) : e[1][l];
         e[2][l] = yields > 0 ? keep * (c - back * dc) : e[2][l];
+        e[3][l] *= stays;
+        e[4][l] *= stays;
+        e[5][l] *= stays;
         w->q[l] += yields * (tension > 0 ? whole : excess);
         w->gain[l] = yields * tension * trace;
     }
@@ -141,20 +215,71 @@ static inline void NAME(compose)(REAL (*restrict e)[RP_LANES], REAL (*restrict v
                            e[2][l] * v[row[k]][2][l] * v[column[k]][2][l];
 }
 
-/* ---- particles ---- */
-
-static inline void NAME(load)(const rp__particles *p, int field, int component, int64_t first, int count, REAL *restrict out)
+/* The trial strain log((I + G) exp(2 e) (I + G)^T) / 2. */
+static inline void NAME(deform)(int dim, REAL (*restrict g)[3][RP_LANES], REAL (*restrict strain)[RP_LANES])
 {
-    const REAL *from = (const REAL *)rp__particles_plane(p, field, component) + first;
-    for (int l = 0; l < count; l++)
-        out[l] = from[l];
-    for (int l = count; l < RP_LANES; l++)
-        out[l] = 0;
+    RP_LANES_ALIGNED REAL b[6][RP_LANES], after[6][RP_LANES], values[3][RP_LANES], e[3][RP_LANES], v[3][3][RP_LANES];
+    if (NAME(within)(strain, SMALL / 2))
+        NAME(expm1_small)(strain, b);
+    else
+        NAME(expm1_twice)(strain, b);
+    NAME(trial)(g, b, after);
+    if (NAME(within)(after, SMALL)) {
+        NAME(half_log_small)(after, strain);
+        return;
+    }
+    if (dim == 3)
+        EIGEN(after, values, v);
+    else
+        NAME(eigen_plane)(after, values, v);
+    for (int k = 0; k < 3; k++) {
+        RP_FOR_LANES (l)
+            values[k][l] = values[k][l] > (REAL)-0.9999 ? values[k][l] : (REAL)-0.9999;
+        NAME(half_log1p)(values[k], e[k]);
+    }
+    NAME(compose)(e, v, strain);
 }
 
-static inline void NAME(store)(rp__particles *p, int field, int component, int64_t first, int count, const REAL *restrict in)
+/* ---- particles ---- */
+
+/* The planes the law works on. */
+typedef struct NAME(planes) {
+    REAL *strain[6], *hardening, *gain;
+    double *c[3][3];
+    const double *volume, *mass;
+    const int32_t *material;
+} NAME(planes);
+
+static NAME(planes) NAME(find)(const rp__elastoplastic_step *step, const rp__particles *p)
 {
-    REAL *to = (REAL *)rp__particles_plane(p, field, component) + first;
+    NAME(planes) f = { .volume = p->volume, .mass = p->mass, .material = p->material };
+    for (int k = 0; k < 6; k++)
+        f.strain[k] = rp__particles_plane(p, step->first_field + RP_EP_STRAIN, k);
+    f.hardening = rp__particles_plane(p, step->first_field + RP_EP_HARDENING, 0);
+    f.gain = rp__particles_plane(p, step->first_field + RP_EP_VOLUME_GAIN, 0);
+    for (int k = 0; k < 9; k++)
+        f.c[k / 3][k % 3] = rp__particles_f64(p, step->first_field + RP_EP_GRADIENT, k);
+    return f;
+}
+
+static inline void NAME(load)(const REAL *restrict from, int count, REAL *restrict out)
+{
+    if (count == RP_LANES) {
+        RP_FOR_LANES (l)
+            out[l] = from[l];
+        return;
+    }
+    for (int l = 0; l < RP_LANES; l++)
+        out[l] = l < count ? from[l] : 0;
+}
+
+static inline void NAME(store)(REAL *restrict to, int count, const REAL *restrict in)
+{
+    if (count == RP_LANES) {
+        RP_FOR_LANES (l)
+            to[l] = in[l];
+        return;
+    }
     for (int l = 0; l < count; l++)
         to[l] = in[l];
 }
@@ -166,59 +291,48 @@ typedef struct NAME(lane_state) {
 } NAME(lane_state);
 
 /* Strain, hardening and gain after the step, from those before and the gradient c_p. */
-static inline void NAME(advance)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t first, int count,
+static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count,
                                  NAME(lane_state) *restrict s)
 {
-    RP_LANES_ALIGNED REAL b[6][RP_LANES], g[3][3][RP_LANES], trial[6][RP_LANES], values[3][RP_LANES];
-    RP_LANES_ALIGNED REAL e[3][RP_LANES], v[3][3][RP_LANES];
-    int field = step->first_field;
+    RP_LANES_ALIGNED REAL g[3][3][RP_LANES];
     for (int k = 0; k < 6; k++)
-        NAME(load)(p, field + RP_EP_STRAIN, k, first, count, s->strain[k]);
-    NAME(load)(p, field + RP_EP_HARDENING, 0, first, count, s->w.q);
-    NAME(load)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, s->w.gain);
+        NAME(load)(f->strain[k] + first, count, s->strain[k]);
+    NAME(load)(f->hardening + first, count, s->w.q);
+    NAME(load)(f->gain + first, count, s->w.gain);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            const double *c = rp__particles_f64(p, field + RP_EP_GRADIENT, 3 * i + j) + first;
-            for (int l = 0; l < count; l++)
-                g[i][j][l] = (REAL)(step->dt * c[l]);
-            for (int l = count; l < RP_LANES; l++)
-                g[i][j][l] = 0;
+            const double *c = f->c[i][j] + first;
+            if (count == RP_LANES)
+                RP_FOR_LANES (l)
+                    g[i][j][l] = (REAL)(step->dt * c[l]);
+            else
+                for (int l = 0; l < RP_LANES; l++)
+                    g[i][j][l] = l < count ? (REAL)(step->dt * c[l]) : 0;
         }
     for (int l = 0; l < RP_LANES; l++) {
-        const rp__elastoplastic_law *law = &step->laws[p->material[first + (l < count ? l : 0)]];
+        const rp__elastoplastic_law *law = &step->laws[f->material[first + (l < count ? l : 0)]];
         s->w.cone[l] = (REAL)(law->hardens ? rp__elastoplastic_cone(law, (double)s->w.q[l]) : law->cone);
         s->w.stiffness[l] = (REAL)law->stiffness;
         s->w.yields[l] = law->elastic ? (REAL)0 : (REAL)1;
     }
-    NAME(expm1_twice)(s->strain, b);
-    NAME(trial)(g, b, trial);
-    if (step->dim == 3)
-        EIGEN(trial, values, v);
-    else
-        NAME(eigen_plane)(trial, values, v);
-    for (int k = 0; k < 3; k++) {
-        RP_FOR_LANES (l)
-            values[k][l] = values[k][l] > (REAL)-0.9999 ? values[k][l] : (REAL)-0.9999;
-        NAME(half_log1p)(values[k], e[k]);
-    }
-    NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &s->w, e);
-    NAME(compose)(e, v, s->strain);
+    NAME(deform)(step->dim, g, s->strain);
+    NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &s->w, s->strain);
 }
 
 /* tau dt V0 / (m D) of the strain, V0 the bulk volume. */
-static inline void NAME(pull)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t first, int count,
+static inline void NAME(pull)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count,
                               NAME(lane_state) *restrict s)
 {
     RP_LANES_ALIGNED REAL b[6][RP_LANES], shear[RP_LANES], lame[RP_LANES], factor[RP_LANES], solid[RP_LANES];
     bool any_solid = false;
     for (int l = 0; l < RP_LANES; l++) {
         int64_t i = first + (l < count ? l : 0);
-        const rp__elastoplastic_law *law = &step->laws[p->material[i]];
+        const rp__elastoplastic_law *law = &step->laws[f->material[i]];
         shear[l] = (REAL)law->shear;
         lame[l] = (REAL)law->lame;
         solid[l] = law->elastic ? (REAL)1 : (REAL)0;
         any_solid = any_solid || law->elastic;
-        factor[l] = (REAL)(step->dt * step->inverse_d * law->inverse_fraction * p->volume[i] / p->mass[i]);
+        factor[l] = (REAL)(step->dt * step->inverse_d * law->inverse_fraction * (f->volume[i] / f->mass[i]));
     }
     if (any_solid)
         NAME(expm1_twice)(s->strain, b);
@@ -232,45 +346,61 @@ static inline void NAME(pull)(const rp__elastoplastic_step *step, const rp__part
 }
 
 /* c_p <- (c_p or 0) - tau */
-static inline void NAME(store_pull)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count, bool keep,
+static inline void NAME(store_pull)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count, bool keep,
                                     NAME(lane_state) *restrict s)
 {
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     for (int i = 0; i < step->dim; i++)
         for (int j = 0; j < step->dim; j++) {
-            double *c = rp__particles_f64(p, step->first_field + RP_EP_GRADIENT, 3 * i + j) + first;
-            const REAL *t = s->tau[at[i][j]];
-            for (int l = 0; l < count; l++)
-                c[l] = (keep ? c[l] : 0) - (double)t[l];
+            double *restrict c = f->c[i][j] + first;
+            const REAL *restrict t = s->tau[at[i][j]];
+            double kept = keep ? 1 : 0;
+            if (count == RP_LANES)
+                RP_FOR_LANES (l)
+                    c[l] = kept * c[l] - (double)t[l];
+            else
+                for (int l = 0; l < count; l++)
+                    c[l] = kept * c[l] - (double)t[l];
         }
 }
 
-static void NAME(strain_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+static void NAME(strain_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
+    NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;
-    int field = step->first_field;
-    NAME(advance)(step, p, first, count, &s);
-    for (int k = 0; k < 6; k++)
-        NAME(store)(p, field + RP_EP_STRAIN, k, first, count, s.strain[k]);
-    NAME(store)(p, field + RP_EP_HARDENING, 0, first, count, s.w.q);
-    NAME(store)(p, field + RP_EP_VOLUME_GAIN, 0, first, count, s.w.gain);
+    for (int64_t first = begin; first < end; first += RP_LANES) {
+        int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
+        NAME(advance)(step, &f, first, count, &s);
+        for (int k = 0; k < 6; k++)
+            NAME(store)(f.strain[k] + first, count, s.strain[k]);
+        NAME(store)(f.hardening + first, count, s.w.q);
+        NAME(store)(f.gain + first, count, s.w.gain);
+    }
 }
 
-static void NAME(stress_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+static void NAME(stress_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
+    NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;
-    for (int k = 0; k < 6; k++)
-        NAME(load)(p, step->first_field + RP_EP_STRAIN, k, first, count, s.strain[k]);
-    NAME(pull)(step, p, first, count, &s);
-    NAME(store_pull)(step, p, first, count, step->keep_affine, &s);
+    for (int64_t first = begin; first < end; first += RP_LANES) {
+        int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
+        for (int k = 0; k < 6; k++)
+            NAME(load)(f.strain[k] + first, count, s.strain[k]);
+        NAME(pull)(step, &f, first, count, &s);
+        NAME(store_pull)(step, &f, first, count, step->keep_affine, &s);
+    }
 }
 
-static void NAME(response_lanes)(const rp__elastoplastic_step *step, rp__particles *p, int64_t first, int count)
+static void NAME(response_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
+    NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;
-    NAME(advance)(step, p, first, count, &s);
-    NAME(pull)(step, p, first, count, &s);
-    NAME(store_pull)(step, p, first, count, false, &s);
+    for (int64_t first = begin; first < end; first += RP_LANES) {
+        int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
+        NAME(advance)(step, &f, first, count, &s);
+        NAME(pull)(step, &f, first, count, &s);
+        NAME(store_pull)(step, &f, first, count, false, &s);
+    }
 }
 
 #undef REAL
@@ -279,3 +409,6 @@ static void NAME(response_lanes)(const rp__elastoplastic_step *step, rp__particl
 #undef TINY
 #undef SQRT
 #undef ABS
+#undef SMALL
+#undef EXP_TERMS
+#undef LOG_TERMS

@@ -114,7 +114,7 @@ static void system_derivative(bool plastic, int order)
         p.material[i] = i % 5 == 0;
         for (int k = 0; k < 2; k++)
             rp__particles_f64(&p, field + RP_EP_STRAIN, k)[i] = -2e-2 - (plastic ? 5e-3 : 1e-3) * uniform((uint64_t)i, (uint64_t)(4 + k));
-        rp__particles_f64(&p, field + RP_EP_STRAIN, 3)[i] = (plastic ? 2e-2 : 1e-3) * uniform((uint64_t)i, 6);
+        rp__particles_f64(&p, field + RP_EP_STRAIN, 3)[i] = (plastic ? 6e-2 : 1e-3) * uniform((uint64_t)i, 6);
     }
     assert_int_equal(rp__grid_init_2d(&grid, &lattice), RP_OK);
     assert_int_equal(rp__grid_build_2d(&grid, &p, order), RP_OK);
