@@ -139,10 +139,25 @@ static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *s
     }
 }
 
+/* No node of the block lies on or beyond a face of the domain. */
+static bool away_from_walls(const meeting *w, int64_t block)
+{
+    for (int a = 0; a < RP_DIM; a++) {
+        int64_t first = (int64_t)w->g->coord[block][a] * RP_BLOCK;
+        if (first <= 0 || first + RP_BLOCK > w->world->cells[a])
+            return false;
+    }
+    return true;
+}
+
 static void meet_walls_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     meeting *w = context;
     for (int64_t i = begin; i < end; i++) {
+        if (i % RP_BLOCK_NODES == 0 && away_from_walls(w, i / RP_BLOCK_NODES)) {
+            i += RP_BLOCK_NODES - 1;
+            continue;
+        }
         if (!(w->mass[i] > 0))
             continue;
         int64_t at[3];

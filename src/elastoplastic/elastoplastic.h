@@ -57,10 +57,18 @@ void rp__elastoplastic_response_kernel(const rp__elastoplastic_step *step, rp__p
 void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end);
 
-/* What a particle gained in tension; the logarithm of its volume, tr e + gain; and a change of that. Zero and without effect for elastic solids. */
-double rp__elastoplastic_gain(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i);
-double rp__elastoplastic_theta(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i);
-void rp__elastoplastic_add_theta(const rp__elastoplastic_step *step, rp__particles *p, int64_t i, double change);
+/* Volumes: what a particle gained in tension; the logarithm of its volume, tr e + gain; and a change of that. Zero and without
+ * effect for elastic solids. */
+typedef struct rp__elastoplastic_volumes {
+    const rp__elastoplastic_step *step;
+    const int32_t *material;
+    void *gain, *strain[3]; /* planes */
+} rp__elastoplastic_volumes;
+
+rp__elastoplastic_volumes rp__elastoplastic_find_volumes(const rp__elastoplastic_step *step, const rp__particles *p);
+double rp__elastoplastic_gain(const rp__elastoplastic_volumes *v, int64_t i);
+double rp__elastoplastic_theta(const rp__elastoplastic_volumes *v, int64_t i);
+void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, double change);
 
 /* law.c: the plain twins, one particle at a time. strain: xx yy zz xy xz yz. */
 void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6]);

@@ -133,44 +133,51 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
 
 /* ---- volumes ---- */
 
-static double get(const rp__elastoplastic_step *step, const rp__particles *p, int field, int component, int64_t i)
+rp__elastoplastic_volumes rp__elastoplastic_find_volumes(const rp__elastoplastic_step *step, const rp__particles *p)
 {
-    const void *plane = rp__particles_plane(p, step->first_field + field, component);
-    return step->single ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
+    rp__elastoplastic_volumes v = { .step = step, .material = p->material };
+    v.gain = rp__particles_plane(p, step->first_field + RP_EP_VOLUME_GAIN, 0);
+    for (int a = 0; a < 3; a++)
+        v.strain[a] = rp__particles_plane(p, step->first_field + RP_EP_STRAIN, a);
+    return v;
 }
 
-static void set(const rp__elastoplastic_step *step, rp__particles *p, int field, int component, int64_t i, double value)
+static double get(const rp__elastoplastic_volumes *v, const void *plane, int64_t i)
 {
-    void *plane = rp__particles_plane(p, step->first_field + field, component);
-    if (step->single)
+    return v->step->single ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
+}
+
+static void set(const rp__elastoplastic_volumes *v, void *plane, int64_t i, double value)
+{
+    if (v->step->single)
         ((float *)plane)[i] = (float)value;
     else
         ((double *)plane)[i] = value;
 }
 
-double rp__elastoplastic_gain(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i)
+double rp__elastoplastic_gain(const rp__elastoplastic_volumes *v, int64_t i)
 {
-    return get(step, p, RP_EP_VOLUME_GAIN, 0, i);
+    return get(v, v->gain, i);
 }
 
-double rp__elastoplastic_theta(const rp__elastoplastic_step *step, const rp__particles *p, int64_t i)
+double rp__elastoplastic_theta(const rp__elastoplastic_volumes *v, int64_t i)
 {
-    if (step->laws[p->material[i]].elastic)
+    if (v->step->laws[v->material[i]].elastic)
         return 0;
-    double theta = get(step, p, RP_EP_VOLUME_GAIN, 0, i);
-    for (int a = 0; a < step->dim; a++)
-        theta += get(step, p, RP_EP_STRAIN, a, i);
+    double theta = get(v, v->gain, i);
+    for (int a = 0; a < v->step->dim; a++)
+        theta += get(v, v->strain[a], i);
     return theta;
 }
 
-void rp__elastoplastic_add_theta(const rp__elastoplastic_step *step, rp__particles *p, int64_t i, double change)
+void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, double change)
 {
-    if (step->laws[p->material[i]].elastic)
+    if (v->step->laws[v->material[i]].elastic)
         return;
     /* Open grains open further or close; what is left then is strain. */
-    double gain = get(step, p, RP_EP_VOLUME_GAIN, 0, i), open = gain > 0 ? fmax(0, gain + change) - gain : 0;
-    set(step, p, RP_EP_VOLUME_GAIN, 0, i, gain + open);
-    double rest = (change - open) / step->dim;
-    for (int a = 0; a < step->dim; a++)
-        set(step, p, RP_EP_STRAIN, a, i, get(step, p, RP_EP_STRAIN, a, i) + rest);
+    double gain = get(v, v->gain, i), open = gain > 0 ? fmax(0, gain + change) - gain : 0;
+    double rest = (change - open) / v->step->dim;
+    set(v, v->gain, i, gain + open);
+    for (int a = 0; a < v->step->dim; a++)
+        set(v, v->strain[a], i, get(v, v->strain[a], i) + rest);
 }

@@ -176,10 +176,11 @@ static void value_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     const rp__particles *p = w->world->particles;
+    rp__elastoplastic_volumes v = rp__elastoplastic_find_volumes(&w->step, p);
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        w->s->theta[i] = p->mass[i] * rp__elastoplastic_theta(&w->step, p, i);
-        w->s->open[i] = p->mass[i] * rp__elastoplastic_gain(&w->step, p, i);
+        w->s->theta[i] = p->mass[i] * rp__elastoplastic_theta(&v, i);
+        w->s->open[i] = p->mass[i] * rp__elastoplastic_gain(&v, i);
     }
 }
 
@@ -197,10 +198,10 @@ static void relax_chunk(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     double rate = ((const rp__elastoplastic_params *)w->world->params)->volume_smoothing;
     double part = 1 - exp(-rate * w->s->unsmoothed);
+    rp__elastoplastic_volumes v = rp__elastoplastic_find_volumes(&w->step, w->world->particles);
     for (int64_t i = begin; i < end; i++) {
         double open = w->s->open[i], share = part * open / (open + 1e-3);
-        rp__elastoplastic_add_theta(&w->step, w->world->particles, i,
-                                    share * (w->s->theta[i] - rp__elastoplastic_theta(&w->step, w->world->particles, i)));
+        rp__elastoplastic_add_theta(&v, i, share * (w->s->theta[i] - rp__elastoplastic_theta(&v, i)));
     }
 }
 
