@@ -53,29 +53,44 @@ static double nearest_body(const rp_samples_def *def, const rp_frame *frame, con
     return nearest;
 }
 
+/* From x in a body back towards its owner, to the last point that is outside: it never comes out on the other side. */
+static void retreat(const rp_samples_def *def, const rp_frame *frame, const double home[3], double x[3])
+{
+    double from[3], good = 0, bad = 1, g[3];
+    memcpy(from, x, sizeof from);
+    for (int k = 0; k < 10; k++) {
+        double t = 0.5 * (good + bad);
+        for (int e = 0; e < 3; e++)
+            x[e] = home[e] + t * (from[e] - home[e]);
+        if (nearest_body(def, frame, x, g) >= 0)
+            good = t;
+        else
+            bad = t;
+    }
+    for (int e = 0; e < 3; e++)
+        x[e] = home[e] + good * (from[e] - home[e]);
+}
+
 void rp__grains_keep_out(const rp_samples_def *def, const rp_frame *frame, double margin, const double home[3], double x[3])
 {
-    double g[3];
+    double g[3], before[3];
     hold_in_domain(def, margin, x);
     if (def->body_count == 0)
         return;
-    for (int k = 0; k < 4; k++) {
-        double d = nearest_body(def, frame, x, g);
-        if (d >= 0.999 * margin)
-            return;
-        for (int e = 0; e < def->dim; e++)
-            x[e] += (margin - d) * g[e];
+    double d = nearest_body(def, frame, x, g);
+    if (d < 0) {
+        retreat(def, frame, home, x);
         hold_in_domain(def, margin, x);
+        d = nearest_body(def, frame, x, g);
     }
-    if (nearest_body(def, frame, x, g) >= 0)
+    if (d >= margin || d < 0) /* below 0: the owner is inside itself */
         return;
-    for (int k = 0; k < 8; k++) { /* a corner: back towards the owner */
-        for (int e = 0; e < 3; e++)
-            x[e] = 0.5 * (x[e] + home[e]);
-        if (nearest_body(def, frame, x, g) >= 0)
-            return;
-    }
-    memcpy(x, home, 3 * sizeof *x);
+    memcpy(before, x, sizeof before);
+    for (int e = 0; e < def->dim; e++)
+        x[e] += (margin - d) * g[e];
+    hold_in_domain(def, margin, x);
+    if (nearest_body(def, frame, x, g) < 0) /* a narrow place */
+        memcpy(x, before, sizeof before);
 }
 
 /* ---- seeding ---- */
