@@ -167,7 +167,7 @@ static rp_result add_ground(const rp_film *film, rp_render *render)
     if (sim->dim == 2) { /* paper behind the section */
         point[2] = -0.6 * sim->cell_size;
         normal[2] = 1;
-        const uint8_t paper[3] = { 232, 230, 226 };
+        const uint8_t paper[3] = { 214, 212, 208 };
         return rp_render_set_ground(render, point, normal, text[0] == '#' ? colour : paper);
     }
     int face = 2 * film->up_axis + (film->up_sign > 0 ? 0 : 1);

@@ -121,7 +121,7 @@ static rp_result view_from_text(rp_film *film, const char *text, const double lo
                 parallel = true;
             }
             *out = rp_view_frame(lower, upper, direction, up, fov, parallel || film->out->orthographic, film->def.width,
-                                 film->def.height, k == 5 ? 1.8 : k < 2 ? 1.12 : 0.96);
+                                 film->def.height, k == 5 ? 1.8 : k < 2 && film->sim->dim == 3 ? 1.12 : 0.94);
             return RP_OK;
         }
     rp_view v = { .field_of_view = fov, .orthographic = parallel || film->out->orthographic };

@@ -176,7 +176,8 @@ typedef struct light {
     float lamp_radius;
 } light;
 
-void rp__render_light_init(light *l, const rp_picture *picture, const double origin[3]);
+/* The sky stands over the ground, or over what is up in the picture where there is none. */
+void rp__render_light_init(light *l, const rp_picture *picture, const rp_render *render);
 f3 rp__render_sky(const light *l, f3 direction);
 static inline f3 rp__render_sun_direction(const light *l, const float u[2])
 {

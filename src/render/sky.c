@@ -8,10 +8,10 @@ static f3 from_double(const double v[3])
     return f3_make((float)v[0], (float)v[1], (float)v[2]);
 }
 
-void rp__render_light_init(light *l, const rp_picture *p, const double origin[3])
+void rp__render_light_init(light *l, const rp_picture *p, const rp_render *render)
 {
     memset(l, 0, sizeof *l);
-    l->up = f3_unit(from_double(p->view.up));
+    l->up = render->has_ground ? render->ground_normal : f3_unit(from_double(p->view.up));
     l->sun = f3_unit(from_double(p->sun));
     f3_frame(l->sun, &l->sun_a, &l->sun_b);
     l->sun_cos = cosf((float)p->sun_radius);
@@ -29,7 +29,7 @@ void rp__render_light_init(light *l, const rp_picture *p, const double origin[3]
     if (l->lamp) {
         double c[3];
         for (int d = 0; d < 3; d++)
-            c[d] = p->lamp_position[d] - origin[d];
+            c[d] = p->lamp_position[d] - render->origin[d];
         l->lamp_centre = from_double(c);
         l->lamp_normal = f3_unit(from_double(p->lamp_direction));
         f3_frame(l->lamp_normal, &l->lamp_a, &l->lamp_b);

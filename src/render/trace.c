@@ -535,7 +535,7 @@ rp_result rp_render_picture(rp_render *render, const rp_picture *p, rp_progress_
     j.tiles = (int64_t)j.tiles_x * ((p->height + TILE - 1) / TILE);
     rp_result result = rp__render_sampler_create(&j.sampler, p->samples > 0 ? p->samples : samples[p->quality], p->seed);
     if (result == RP_OK) {
-        rp__render_light_init(&j.light, p, render->origin);
+        rp__render_light_init(&j.light, p, render);
         set_camera(&j, render, p);
         int before = rp__exec_threads();
         if (p->threads > 0)
