@@ -162,8 +162,8 @@ static void frame_is_the_operator(void **state)
             for (int a = 0; a < RP_DIM; a++)
                 for (int b = 0; b < RP_DIM; b++)
                     g[a][b] += c[n][a] * c[n][b];
-        ns_frame f;
-        double e[3];
+        ns_frame f = { .alpha = 0 };
+        double e[3] = { 0 };
 #if RP_DIM == 3
         double s[6] = { g[0][0], g[1][1], g[2][2], g[0][1], g[0][2], g[1][2] };
         rp__mat3 v;

@@ -18,10 +18,10 @@ static void clouds_keep_momentum(void **state)
         s.grains[1] = s.grains[0];
         s.grains[1].shape = s.shape[1];
         s.grains[0].velocity[0] = 1;
-        s.grains[0].fill = 0.5;
+        s.grains[0].fill = 0.8;
         s.grains[1].velocity[0] = -1.5;
         s.grains[1].velocity[1] = 0.1;
-        s.grains[1].fill = 0.5;
+        s.grains[1].fill = 0.8;
         s.def.grains_count = 2;
         s.def.gravity[dim - 1] = 0;
         for (int f = 0; f < 6; f++)
