@@ -1,0 +1,209 @@
+/* validate: the program's numbers beside theory, experiments and grain-by-grain runs. */
+#include "commands.h"
+#include "progress.h"
+#include "validate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const validation_case validate_cases[] = {
+    { "contact-law", case_contact_law },
+    { "hydrostatic", case_hydrostatic },
+    { "janssen", case_janssen },
+    { "free-fall", case_free_fall },
+    { "drop", case_drop },
+    { "momentum", case_momentum },
+    { "rotation", case_rotation },
+    { "incline-rest", case_incline_rest },
+    { "incline-flow", case_incline_flow },
+    { "stopping", case_stopping },
+    { "block-on-plane", case_block_on_plane },
+    { "bagnold", case_bagnold },
+    { "collapse-discs", case_collapse_discs },
+    { "collapse-grains", case_collapse_grains },
+    { "collapse-scaling", case_collapse_scaling },
+    { "collapse-methods", case_collapse_methods },
+    { "silo", case_silo },
+    { "beverloo", case_beverloo },
+    { "heap", case_heap },
+    { NULL, NULL },
+};
+
+typedef struct validate_line {
+    const char *output, *cases, *page;
+    int threads;
+    bool all, list, json;
+} validate_line;
+
+#define AT(member) offsetof(validate_line, member)
+
+static const option options[] = {
+    { "--all", 'a', OPT_FLAG, AT(all), NULL, "every case, the costly ones too" },
+    { "--list", 'l', OPT_FLAG, AT(list), NULL, "names, costs and titles of the cases" },
+    { "--output", 'o', OPT_TEXT, AT(output), "DIR", "folder of report.json and the plots (default: out/validation)" },
+    { "--page", 'p', OPT_TEXT, AT(page), "DIR", "brings DIR/validation.md and DIR/validation/ up to date with these results" },
+    { "--cases", 0, OPT_TEXT, AT(cases), "DIR", "folder of the cases (default: validation/ of the source)" },
+    { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
+    { "--json", 0, OPT_FLAG, AT(json), NULL, "the report as JSON on standard output in place of the table" },
+    { 0 },
+};
+
+static bool make_folder(const char *path)
+{
+    char part[1024];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = part + 1;; slash++) {
+        char end = *slash;
+        if (end && end != '/')
+            continue;
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return false;
+        *slash = end;
+        if (!end)
+            return true;
+    }
+}
+
+static bool affordable(const validation *v)
+{
+    return strcmp(validation_text(v, "affordable"), "true") == 0;
+}
+
+static validation *prepare(const validation_case *c, const validate_line *line)
+{
+    validation *v = calloc(1, sizeof *v);
+    if (!v)
+        return NULL;
+    v->name = c->name;
+    v->threads = line->threads;
+    snprintf(v->folder, sizeof v->folder, "%s/%s", line->cases, c->name);
+    snprintf(v->output, sizeof v->output, "%s", line->output);
+    validation_read(v);
+    return v;
+}
+
+static int list_cases(const validate_line *line)
+{
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        validation *v = prepare(c, line);
+        if (!v)
+            return EXIT_FAILED;
+        printf("%-18s %5s s  %-10s %s\n", v->name, validation_text(v, "cost"), affordable(v) ? "affordable" : "costly",
+               validation_text(v, "title"));
+        free(v);
+    }
+    return EXIT_DONE;
+}
+
+static bool named(const text_list *names, const char *name)
+{
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool all_known(const text_list *names)
+{
+    for (int i = 0; i < names->count; i++) {
+        const validation_case *c = validate_cases;
+        while (c->name && strcmp(c->name, names->items[i]) != 0)
+            c++;
+        if (!c->name) {
+            fprintf(stderr, "repose validate: there is no case '%s'; see: repose validate --list\n", names->items[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void carry_out(const validation_case *c, validation *v)
+{
+    double begin = progress_seconds();
+    if (!v->trouble[0])
+        c->run(v);
+    if (v->check_count == 0)
+        validation_trouble(v, "the case compared nothing");
+    v->seconds = progress_seconds() - begin;
+}
+
+/* Writes what can be written; says what cannot. */
+static bool write_results(const validation *const *done, int count, const validate_line *line)
+{
+    char path[1200];
+    bool good = true;
+    snprintf(path, sizeof path, "%s/report.json", line->output);
+    if (!report_json(done, count, path)) {
+        fprintf(stderr, "repose: %s cannot be written\n", path);
+        good = false;
+    }
+    for (int i = 0; line->page && i < count; i++)
+        good = report_section(done[i], line->page) && good;
+    if (line->page && (!report_page(line->cases, line->page) || !good)) {
+        fprintf(stderr, "repose: the pages in %s cannot be written\n", line->page);
+        good = false;
+    }
+    if (line->json && good) {
+        FILE *report = fopen(path, "r");
+        for (int c; report && (c = fgetc(report)) != EOF;)
+            putchar(c);
+        if (report)
+            fclose(report);
+    }
+    return good;
+}
+
+static int validate_main(int argc, char **argv)
+{
+    validate_line line = { .output = "out/validation" };
+    text_list names;
+    int code = options_parse(&command_validate, &line, argc, argv, &names, 0, LIST_MOST);
+    if (code >= 0)
+        return code;
+    const char *wanted = getenv("REPOSE_VALIDATION");
+    if (!line.cases)
+        line.cases = wanted ? wanted : REPOSE_SCENE_DIR "/../validation";
+    if (line.list)
+        return list_cases(&line);
+    if (!all_known(&names))
+        return EXIT_USAGE;
+    if (!make_folder(line.output) || (line.page && !make_folder(line.page))) {
+        fprintf(stderr, "repose: the folder %s cannot be made: %s\n", line.output, strerror(errno));
+        return EXIT_FAILED;
+    }
+    validation *done[sizeof validate_cases / sizeof *validate_cases];
+    int count = 0, failed = 0;
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        if (names.count && !named(&names, c->name))
+            continue;
+        validation *v = prepare(c, &line);
+        if (!v)
+            return EXIT_FAILED;
+        if (!names.count && !line.all && !affordable(v) && !v->trouble[0]) {
+            free(v);
+            continue;
+        }
+        carry_out(c, v);
+        failed += validation_failed(v);
+        done[count++] = v;
+        if (!line.json)
+            report_table(stdout, v);
+        fflush(stdout);
+    }
+    bool good = write_results((const validation *const *)done, count, &line);
+    if (!line.json)
+        printf("%d cases, %d failed; %s/report.json\n", count, failed, line.output);
+    for (int i = 0; i < count; i++)
+        free(done[i]);
+    return good && failed == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+const command command_validate = {
+    "validate", "[CASE]... [--all] [-o DIR] [--page DIR]", "Compares the program with theory, experiments and grain-by-grain runs",
+    "Without names: the affordable set; with --all: everything. Prints a row for each quantity (reference, ours, difference, what is "
+    "allowed, verdict), and writes report.json and plots. The exit code is 1 when a case fails.",
+    options, validate_main,
+};

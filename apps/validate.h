@@ -1,0 +1,147 @@
+/* Validation: each case compares what the program computes with theory, experiment or grain-by-grain runs.
+ * A case is a folder of validation/ (case.yaml, scenes, reference data) and a function of the same name in validate_cases[]. */
+#ifndef REPOSE_APPS_VALIDATE_H
+#define REPOSE_APPS_VALIDATE_H
+
+#include <repose/render.h>
+#include <repose/repose.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* How `ours` is held against `reference`. */
+typedef enum check_kind {
+    CHECK_RELATIVE, /* |ours - reference| <= tolerance |reference| */
+    CHECK_ABSOLUTE, /* |ours - reference| <= tolerance */
+    CHECK_BELOW,    /* ours <= reference */
+    CHECK_ABOVE     /* ours >= reference */
+} check_kind;
+
+typedef struct check {
+    char quantity[112];
+    check_kind kind;
+    double reference, ours, difference, tolerance;
+    bool control; /* a negative control: passes when the comparison fails */
+    bool passed;
+} check;
+
+enum { CHECKS_MOST = 64, PLOTS_MOST = 8, KEYS_MOST = 48 };
+
+typedef struct validation {
+    const char *name;
+    char folder[1024]; /* of the case */
+    char output[1024]; /* where its plots go */
+    char text[16384];  /* case.yaml, cut into keys and values */
+    struct {
+        const char *key, *value;
+    } keys[KEYS_MOST];
+    int key_count;
+    check checks[CHECKS_MOST];
+    int check_count;
+    struct {
+        char file[64], caption[160];
+    } plots[PLOTS_MOST];
+    int plot_count;
+    char trouble[1024]; /* why the case could not be carried out; "" when it was */
+    bool no_plots;
+    int threads;
+    double seconds;
+    int64_t steps, unconverged;
+} validation;
+
+/* ---- what a case says of itself (case.yaml: one `key: value` a line; deeper lines go on with the value) ---- */
+
+bool validation_read(validation *v);
+const char *validation_text(const validation *v, const char *key); /* "" when absent */
+double validation_number(validation *v, const char *key);          /* trouble when absent */
+
+/* ---- rows of the table ---- */
+
+/* The tolerance is that of the key tolerance_NAME. */
+void validation_check(validation *v, check_kind kind, const char *tolerance, double reference, double ours, const char *quantity, ...)
+    __attribute__((format(printf, 6, 7)));
+/* The same with the law of friction made wrong on purpose: must fail, or the case is too loose. */
+void validation_control(validation *v, check_kind kind, const char *tolerance, double reference, double ours, const char *quantity,
+                        ...) __attribute__((format(printf, 6, 7)));
+void validation_trouble(validation *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool validation_failed(const validation *v);
+
+void validation_plot(validation *v, const char *name, const char *caption, rp_plot_def *plot);
+
+/* ---- runs ---- */
+
+typedef struct run {
+    rp_scene *scene;
+    rp_sim *sim;
+    rp_step_stats stats; /* of the last step */
+} run;
+
+/* A scene of the case's folder with replacements (each "key=value"; the list ends with NULL). False: trouble was noted. */
+bool run_open(validation *v, run *r, const char *scene, const char *const *set);
+bool run_step(validation *v, run *r);
+bool run_until(validation *v, run *r, double time);
+void run_close(run *r);
+
+const double *run_plane(const run *r, const char *field, int component); /* NULL if absent */
+int64_t run_count(const run *r);
+double run_mass(const run *r);
+double run_mean(const run *r, const char *field, int component); /* by mass */
+
+/* Bulk height of a 2D run over `bins` equal bins of x from x0 to x1: volume of grains / (fraction × width). */
+void run_heights(const run *r, double fraction, double x0, double x1, double *heights, int bins);
+/* Where a contiguous profile from the first bin on falls below `least`, linear between bins. */
+double front_of(const double *heights, int bins, double width, double least);
+
+/* ---- numbers ---- */
+
+void fit_line(const double *x, const double *y, int n, double *slope, double *offset, double *r_squared);
+
+/* A file of numbers, comma separated; lines that do not begin with a number are left out. */
+typedef struct table {
+    double *data;
+    int rows, columns;
+} table;
+bool table_read(validation *v, const char *file, table *t);
+void table_free(table *t);
+double table_at(const table *t, int row, int column);
+
+/* ---- the cases ---- */
+
+typedef struct validation_case {
+    const char *name;
+    void (*run)(validation *v);
+} validation_case;
+extern const validation_case validate_cases[]; /* ends with a NULL name */
+
+/* validate_exact.c */
+void case_contact_law(validation *v);
+void case_hydrostatic(validation *v);
+void case_janssen(validation *v);
+void case_free_fall(validation *v);
+void case_drop(validation *v);
+void case_momentum(validation *v);
+void case_rotation(validation *v);
+/* validate_slope.c */
+void case_incline_rest(validation *v);
+void case_incline_flow(validation *v);
+void case_stopping(validation *v);
+void case_block_on_plane(validation *v);
+void case_bagnold(validation *v);
+/* validate_collapse.c */
+void case_collapse_discs(validation *v);
+void case_collapse_grains(validation *v);
+void case_collapse_scaling(validation *v);
+void case_collapse_methods(validation *v);
+/* validate_flow.c */
+void case_silo(validation *v);
+void case_beverloo(validation *v);
+void case_heap(validation *v);
+
+/* ---- results (validate_report.c) ---- */
+
+void report_table(FILE *stream, const validation *v);
+bool report_json(const validation *const *cases, int count, const char *path);
+/* The section of one case (DIR/validation/NAME.md) and the page of all sections found there (DIR/validation.md). */
+bool report_section(const validation *v, const char *folder);
+bool report_page(const char *cases, const char *folder);
+
+#endif

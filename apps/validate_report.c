@@ -1,0 +1,265 @@
+/* Results of the validation: a table, JSON, and the sections and page of docs/. */
+#include "validate.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *verdict_of(const check *c)
+{
+    if (c->control)
+        return c->passed ? "fails, as it must" : "TOO LOOSE";
+    return c->passed ? "pass" : "FAIL";
+}
+
+static void number(char *text, size_t size, double value)
+{
+    snprintf(text, size, "%.4g", value);
+}
+
+/* The difference and what is allowed, in the unit in which they are compared. */
+static void difference_of(const check *c, char *difference, char *allowed, size_t size)
+{
+    switch (c->kind) {
+    case CHECK_RELATIVE:
+        snprintf(difference, size, "%+.2g %%", 100 * c->difference);
+        snprintf(allowed, size, "%.3g %%", 100 * c->tolerance);
+        break;
+    case CHECK_ABSOLUTE:
+        snprintf(difference, size, "%+.2g", c->difference);
+        snprintf(allowed, size, "%.3g", c->tolerance);
+        break;
+    case CHECK_BELOW:
+    case CHECK_ABOVE:
+        snprintf(difference, size, "%+.2g", c->difference);
+        snprintf(allowed, size, "%s", c->kind == CHECK_BELOW ? "at most" : "at least");
+        break;
+    }
+}
+
+static const char *verdict_of_case(const validation *v)
+{
+    return v->trouble[0] ? "NOT CARRIED OUT" : validation_failed(v) ? "FAIL" : "pass";
+}
+
+void report_table(FILE *stream, const validation *v)
+{
+    fprintf(stream, "%s: %s (%.1f s, %lld steps)\n", v->name, verdict_of_case(v), v->seconds, (long long)v->steps);
+    if (v->trouble[0])
+        fprintf(stream, "  %s\n", v->trouble);
+    for (int i = 0; i < v->check_count; i++) {
+        const check *c = &v->checks[i];
+        char reference[32], ours[32], difference[32], allowed[32];
+        number(reference, sizeof reference, c->reference);
+        number(ours, sizeof ours, c->ours);
+        difference_of(c, difference, allowed, sizeof difference);
+        fprintf(stream, "  %-62s %11s %11s %10s %9s  %s\n", c->quantity, reference, ours, difference, allowed, verdict_of(c));
+    }
+    if (validation_failed(v) && validation_text(v, "known")[0])
+        fprintf(stream, "  known: %s\n", validation_text(v, "known"));
+}
+
+static void json_text(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(stream, "\\%c", *c);
+        else if ((unsigned char)*c < 0x20)
+            fprintf(stream, "\\u%04x", (unsigned)*c);
+        else
+            fputc(*c, stream);
+    }
+    fputc('"', stream);
+}
+
+static void json_number(FILE *stream, const char *name, double value)
+{
+    if (isfinite(value))
+        fprintf(stream, "\"%s\": %.17g", name, value);
+    else
+        fprintf(stream, "\"%s\": null", name);
+}
+
+static void json_case(FILE *stream, const validation *v)
+{
+    static const char *const kinds[] = { "relative", "absolute", "at most", "at least" };
+    fprintf(stream, "    {\"case\": \"%s\", \"verdict\": \"%s\", ", v->name,
+            v->trouble[0] ? "not carried out" : validation_failed(v) ? "fail" : "pass");
+    json_number(stream, "seconds", v->seconds);
+    fprintf(stream, ", \"steps\": %lld, \"unconverged_steps\": %lld, \"trouble\": ", (long long)v->steps, (long long)v->unconverged);
+    json_text(stream, v->trouble);
+    fprintf(stream, ",\n     \"rows\": [");
+    for (int i = 0; i < v->check_count; i++) {
+        const check *c = &v->checks[i];
+        fprintf(stream, "%s\n      {\"quantity\": ", i ? "," : "");
+        json_text(stream, c->quantity);
+        fprintf(stream, ", ");
+        json_number(stream, "reference", c->reference);
+        fprintf(stream, ", ");
+        json_number(stream, "ours", c->ours);
+        fprintf(stream, ", ");
+        json_number(stream, "difference", c->difference);
+        fprintf(stream, ", ");
+        json_number(stream, "tolerance", c->tolerance);
+        fprintf(stream, ", \"compared\": \"%s\", \"control\": %s, \"passed\": %s}", kinds[c->kind], c->control ? "true" : "false",
+                c->passed ? "true" : "false");
+    }
+    fprintf(stream, "]}");
+}
+
+bool report_json(const validation *const *cases, int count, const char *path)
+{
+    FILE *stream = fopen(path, "w");
+    if (!stream)
+        return false;
+    int failed = 0;
+    for (int i = 0; i < count; i++)
+        failed += validation_failed(cases[i]);
+    fprintf(stream, "{\"program\": \"repose %s\", \"cases\": %d, \"failed\": %d,\n  \"results\": [\n", rp_version(), count, failed);
+    for (int i = 0; i < count; i++) {
+        json_case(stream, cases[i]);
+        fprintf(stream, "%s\n", i + 1 < count ? "," : "");
+    }
+    fprintf(stream, "  ]}\n");
+    return fclose(stream) == 0;
+}
+
+/* A pipe would end a cell of a Markdown table. */
+static void cell(FILE *stream, const char *text)
+{
+    for (; *text; text++)
+        fprintf(stream, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void paragraph(FILE *stream, const validation *v, const char *key, const char *heading)
+{
+    const char *text = validation_text(v, key);
+    if (text[0])
+        fprintf(stream, "**%s** %s\n\n", heading, text);
+}
+
+static bool copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+    char buffer[65536];
+    size_t n = 0;
+    bool good = out != NULL;
+    while (good && (n = fread(buffer, 1, sizeof buffer, in)) > 0)
+        good = fwrite(buffer, 1, n, out) == n;
+    if (in)
+        fclose(in);
+    return (out ? fclose(out) == 0 : false) && good;
+}
+
+bool report_section(const validation *v, const char *folder)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/validation", folder);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/validation/%s.md", folder, v->name);
+    FILE *stream = fopen(path, "w");
+    if (!stream)
+        return false;
+    int failed = 0;
+    for (int i = 0; i < v->check_count; i++)
+        failed += !v->checks[i].passed;
+    /* the first line is the row of the page's table: verdict, rows, failed rows, seconds */
+    fprintf(stream, "<!-- %s | %d | %d | %.1f -->\n", verdict_of_case(v), v->check_count, failed, v->seconds);
+    fprintf(stream, "## %s\n\n%s\n\n", v->name, validation_text(v, "title"));
+    paragraph(stream, v, "compares", "Compared:");
+    paragraph(stream, v, "reference", "Reference:");
+    paragraph(stream, v, "tolerance", "Tolerance:");
+    if (v->trouble[0])
+        fprintf(stream, "**Not carried out:** %s\n\n", v->trouble);
+    fprintf(stream, "| quantity | reference | ours | difference | allowed | verdict |\n|---|---|---|---|---|---|\n");
+    for (int i = 0; i < v->check_count; i++) {
+        const check *c = &v->checks[i];
+        char reference[32], ours[32], difference[32], allowed[32];
+        number(reference, sizeof reference, c->reference);
+        number(ours, sizeof ours, c->ours);
+        difference_of(c, difference, allowed, sizeof difference);
+        fprintf(stream, "| ");
+        cell(stream, c->quantity);
+        fprintf(stream, " | %s | %s | %s | %s | %s%s%s |\n", reference, ours, difference, allowed, c->passed ? "" : "**",
+                verdict_of(c), c->passed ? "" : "**");
+    }
+    fprintf(stream, "\n");
+    if (validation_failed(v))
+        paragraph(stream, v, "known", "What is known about the failure:");
+    if (v->unconverged)
+        fprintf(stream, "%lld of %lld steps stopped at the limit of iterations.\n\n", (long long)v->unconverged,
+                (long long)v->steps);
+    bool good = true;
+    for (int i = 0; i < v->plot_count; i++) {
+        char from[1200], to[1400];
+        snprintf(from, sizeof from, "%s/%s", v->output, v->plots[i].file);
+        snprintf(to, sizeof to, "%s/validation/%s", folder, v->plots[i].file);
+        good = copy_file(from, to) && good;
+        fprintf(stream, "![%s](validation/%s)\n\n", v->plots[i].caption, v->plots[i].file);
+    }
+    fprintf(stream, "Repeat it with `repose validate %s`.\n", v->name);
+    return fclose(stream) == 0 && good;
+}
+
+static bool section_line(const char *folder, const char *name, char *line, size_t size)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/validation/%s.md", folder, name);
+    FILE *stream = fopen(path, "r");
+    if (!stream)
+        return false;
+    char raw[256] = "";
+    bool good = fgets(raw, sizeof raw, stream) != NULL && strncmp(raw, "<!-- ", 5) == 0;
+    fclose(stream);
+    char *end = strstr(raw, " -->");
+    if (!good || !end)
+        return false;
+    *end = '\0';
+    snprintf(line, size, "%s", raw + 5);
+    return true;
+}
+
+static void append_section(FILE *stream, const char *folder, const char *name)
+{
+    char path[1400], line[4096];
+    snprintf(path, sizeof path, "%s/validation/%s.md", folder, name);
+    FILE *section = fopen(path, "r");
+    if (!section)
+        return;
+    if (fgets(line, sizeof line, section)) /* the row of the table */
+        while (fgets(line, sizeof line, section))
+            fputs(line, stream);
+    fputc('\n', stream);
+    fclose(section);
+}
+
+bool report_page(const char *cases, const char *folder)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/validation.md", folder);
+    FILE *stream = fopen(path, "w");
+    if (!stream)
+        return false;
+    fprintf(stream,
+            "# Validation\n\n"
+            "This page is made by `repose validate --page docs`: numbers of the program beside theory, experiments and grain-by-grain "
+            "runs. A case that fails is shown as failing. Scenes, reference data and tolerances of a case are in "
+            "`validation/NAME`; `repose validate NAME` repeats it, `make validate` the affordable set, `make validate-all` "
+            "everything. Rows named *control* repeat a comparison with friction made wrong on purpose: they must fail, or the "
+            "comparison would be too loose to mean anything.\n\n"
+            "| case | | verdict | rows | failed | seconds | set |\n|---|---|---|---|---|---|---|\n");
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        validation v = { .name = c->name };
+        char line[256];
+        snprintf(v.folder, sizeof v.folder, "%s/%s", cases, c->name);
+        validation_read(&v);
+        bool found = section_line(folder, c->name, line, sizeof line);
+        fprintf(stream, "| [%s](#%s) | %s | %s | %s |\n", c->name, c->name, validation_text(&v, "title"),
+                found ? line : "not run yet | | | ", strcmp(validation_text(&v, "affordable"), "true") == 0 ? "validate" : "validate-all");
+    }
+    fprintf(stream, "\n");
+    for (const validation_case *c = validate_cases; c->name; c++)
+        append_section(stream, folder, c->name);
+    return fclose(stream) == 0;
+}
