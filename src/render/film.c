@@ -194,7 +194,8 @@ static rp_result add_floor_strip(const rp_film *film, rp_render *render)
         vertices[3 * k + up] = floor - (k & 2 ? 0 : film->up_sign * thick);
         vertices[3 * k + 2] = k & 4 ? depth : -depth;
     }
-    int32_t triangles[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5 };
+    int32_t triangles[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                              2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5 };
     rp_mesh mesh = { vertices, triangles, 8, 12 };
     rp_mesh_set set = rp_default_mesh_set();
     set.mesh = &mesh;

@@ -25,7 +25,8 @@ static void grow_by_bodies(const rp_film *film, const rp_frame *first, double lo
         const rp_body_state *s = &first->bodies[b];
         if (!body->bounded || !s->present)
             continue;
-        rp__pose pose = { rp__vec3_load(s->position), { s->orientation[0], s->orientation[1], s->orientation[2], s->orientation[3] } };
+        const double *q = s->orientation;
+        rp__pose pose = { rp__vec3_load(s->position), { q[0], q[1], q[2], q[3] } };
         for (int k = 0; k < 8; k++) {
             double corner[3];
             for (int d = 0; d < 3; d++)
@@ -52,7 +53,7 @@ static void shown_box(const rp_film *film, const rp_frame *first, double lower[3
     bool grains = lower[0] <= upper[0];
     int up = film->up_axis;
     double floor = film->up_sign > 0 ? sim->lower[up] : sim->upper[up];
-    double run_out = grains ? 0.8 * fabs((film->up_sign > 0 ? upper[up] : lower[up]) - floor) : 0;
+    double run_out = grains ? fabs((film->up_sign > 0 ? upper[up] : lower[up]) - floor) : 0;
     for (int e = 0; e < sim->emitter_count; e++) {
         double a[3], b[3];
         if (!sim->emitters[e].shape)
@@ -75,8 +76,10 @@ static void shown_box(const rp_film *film, const rp_frame *first, double lower[3
     for (int d = 0; d < 3; d++) {
         lower[d] = fmax(lower[d], sim->lower[d]);
         upper[d] = fmin(upper[d], sim->upper[d]);
-        if (sim->dim == 2 && d == 2)
-            lower[d] = upper[d] = 0;
+        if (sim->dim == 2) { /* a section is shown over its whole width */
+            if (d != up)
+                lower[d] = d == 2 ? 0 : sim->lower[d], upper[d] = d == 2 ? 0 : sim->upper[d];
+        }
     }
 }
 
@@ -103,7 +106,8 @@ static rp_result view_from_text(rp_film *film, const char *text, const double lo
     double up[3] = { 0, 0, 0 }, direction[3] = { 0, 0, 0 };
     int u = film->up_axis, across = u == 0 ? 1 : 0, depth = 3 - u - across;
     up[u] = film->up_sign;
-    if (film->sim->dim == 3 && film->sim->upper[depth] - film->sim->lower[depth] > 1.5 * (film->sim->upper[across] - film->sim->lower[across])) {
+    double wide = film->sim->upper[across] - film->sim->lower[across], deep = film->sim->upper[depth] - film->sim->lower[depth];
+    if (film->sim->dim == 3 && deep > 1.5 * wide) {
         int t = across; /* the longer side runs across the picture */
         across = depth, depth = t;
     }
