@@ -130,6 +130,18 @@ static char *picture_path(const char *folder, int64_t number)
     return path;
 }
 
+/* A picture is finished when it is there and not older than its frame. */
+static bool is_finished(const char *picture, const char *run, int64_t number)
+{
+    char frame[4200];
+    struct stat made, from;
+    snprintf(frame, sizeof frame, "%s/frames/frame_%06lld.vtkhdf", run, (long long)number);
+    if (stat(picture, &made) != 0)
+        return false;
+    return stat(frame, &from) != 0 || made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
+           (made.st_mtim.tv_sec == from.st_mtim.tv_sec && made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec);
+}
+
 static int failed_to(const char *doing, const char *path)
 {
     fprintf(stderr, "repose: cannot %s %s: %s\n", doing, path, strerror(errno));
@@ -181,14 +193,15 @@ static rp_result make_picture(rp_film *film, int64_t i, const char *path, shown 
 }
 
 /* Frames that cannot be read are said and left out; everything else ends it. */
-static int make_pictures(rp_film *film, const char *folder, int64_t first, int64_t last, char **paths, int64_t *count, shown *s)
+static int make_pictures(rp_film *film, const char *run, const char *folder, int64_t first, int64_t last, char **paths,
+                         int64_t *count, shown *s)
 {
     int code = -1;
     for (int64_t i = first; i <= last && code < 0; i++) {
         char *path = picture_path(folder, rp_film_frame_number(film, i));
         if (!path)
             return failed_to("remember", folder);
-        rp_result result = access(path, F_OK) == 0 ? RP_OK : make_picture(film, i, path, s);
+        rp_result result = is_finished(path, run, rp_film_frame_number(film, i)) ? RP_OK : make_picture(film, i, path, s);
         if (result == RP_OK)
             paths[(*count)++] = path;
         else {
@@ -235,7 +248,7 @@ static int render_folder(rp_film *film, const render_line *line, const rp_film_d
         return failed_to("remember", folder);
     shown s = { .total = total, .what = "picture" };
     progress_begin(&s.bar, 0, line->quiet);
-    code = make_pictures(film, folder, first, last, paths, &count, &s);
+    code = make_pictures(film, run, folder, first, last, paths, &count, &s);
     progress_end(&s.bar);
     if (code < 0 && count == 0) {
         fprintf(stderr, "repose: no frame of %s could be shown\n", run);

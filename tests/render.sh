@@ -41,11 +41,13 @@ else
 fi
 [ "$(ls run/pictures/frame_*.png | wc -l)" = 6 ] || fail "not six pictures"
 cksum run/pictures/frame_*.png > before.txt
-touch -d '2001-01-01' run/pictures/frame_000002.png
+touch -d '2040-01-01' run/pictures/frame_000002.png
+touch -d '2001-01-01' run/pictures/frame_000003.png
 rm run/pictures/frame_000004.png
 "$REPOSE" render run $small --no-video > out.txt
 cksum run/pictures/frame_*.png | cmp - before.txt || fail "pictures made again differ"
-[ -n "$(find run/pictures/frame_000002.png ! -newermt '2002-01-01')" ] || fail "a finished picture was made again"
+[ -n "$(find run/pictures/frame_000002.png -newermt '2039-01-01')" ] || fail "a finished picture was made again"
+[ -n "$(find run/pictures/frame_000003.png -newermt '2002-01-01')" ] || fail "a picture older than its frame was kept"
 "$REPOSE" render run $small --no-video --color velocity > out.txt
 cksum run/pictures/frame_*.png | cmp -s - before.txt && fail "other colours, the same pictures"
 

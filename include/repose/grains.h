@@ -35,6 +35,7 @@ typedef struct rp_samples {
     uint8_t *tone;                /* kept for life: chooses colour and tilt of the grain */
     double scale;                 /* [m] */
     double unit_volume;           /* volume of grains that a sample stands for */
+    uint64_t frame_sum;           /* rp_samples_frame_sum of the frame they belong to */
 } rp_samples;
 RP_API void rp_samples_free(rp_samples *samples);
 
@@ -45,6 +46,9 @@ RP_API rp_result rp_samples_seed(const rp_samples_def *def, const rp_frame *fram
  * are found by their ids. */
 RP_API rp_result rp_samples_advance(const rp_samples_def *def, const rp_samples *samples, const rp_frame *before,
                                     const rp_frame *after, rp_samples *out);
+
+/* A checksum of the positions of a frame: samples of an earlier run in the same folder are known by it. */
+RP_API uint64_t rp_samples_frame_sum(const rp_frame *frame);
 
 /* Positions of the samples of particles begin … end - 1, from plane index 0 on. */
 RP_API void rp_samples_positions(const rp_samples *samples, const rp_frame *frame, int64_t begin, int64_t end, double *x,

@@ -298,6 +298,7 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
         out->frame = after->index;
         out->scale = 1.5 * fmax(q->reach, 1e-300);
         out->unit_volume = samples->unit_volume;
+        out->frame_sum = rp_samples_frame_sum(after);
         move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
                    .next = next, .radius = p->cells.width, .scale = out->scale, .dt = after->time - before->time,
                    .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,

@@ -13,6 +13,7 @@ typedef struct header {
     uint32_t version, bytes_of_header;
     int64_t particles, count, frame;
     double scale, unit_volume;
+    uint64_t frame_sum;
 } header;
 
 static const char magic[8] = { 'R', 'P', 'S', 'A', 'M', 'P', 'L', '\n' };
@@ -32,6 +33,15 @@ static uint64_t mix(uint64_t sum, const void *data, size_t size)
     return sum;
 }
 
+uint64_t rp_samples_frame_sum(const rp_frame *frame)
+{
+    const rp_field_view *x = rp_frame_field(frame, "position");
+    uint64_t sum = mix(0xcbf29ce484222325u, &frame->time, sizeof frame->time);
+    for (int d = 0; d < 3 && x && x->info.type == RP_F64; d++)
+        sum = mix(sum, (const double *)x->data + d * x->stride, sizeof(double) * (size_t)x->count);
+    return sum;
+}
+
 static bool put(FILE *stream, const void *data, size_t size, uint64_t *sum)
 {
     *sum = mix(*sum, data, size);
@@ -42,7 +52,7 @@ rp_result rp_samples_write(const rp_samples *s, const char *path)
 {
     rp__file file;
     header h = { .version = VERSION, .bytes_of_header = sizeof h, .particles = s->particles, .count = s->count,
-                 .frame = s->frame, .scale = s->scale, .unit_volume = s->unit_volume };
+                 .frame = s->frame, .scale = s->scale, .unit_volume = s->unit_volume, .frame_sum = s->frame_sum };
     uint64_t sum = 0xcbf29ce484222325u;
     uint16_t counts[4096];
     memcpy(h.magic, magic, sizeof magic);
@@ -114,7 +124,7 @@ static rp_result read_stream(FILE *stream, const char *path, rp_samples *s)
         return damaged(path, "it is cut short");
     RP_TRY(check_header(&h, path, size));
     s->particles = h.particles, s->count = h.count, s->frame = h.frame;
-    s->scale = h.scale, s->unit_volume = h.unit_volume;
+    s->scale = h.scale, s->unit_volume = h.unit_volume, s->frame_sum = h.frame_sum;
     s->first = RP_NEW_ARRAY(int64_t, h.particles + 1);
     s->offset = RP_NEW_ARRAY(int16_t, 3 * h.count + 3);
     s->tone = RP_NEW_ARRAY(uint8_t, h.count + 1);

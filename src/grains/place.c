@@ -151,6 +151,7 @@ rp_result rp_samples_seed(const rp_samples_def *def, const rp_frame *frame, rp_s
     RP_TRY(rp__grains_carriers(def, frame, true, &c));
     rp_samples s = { .particles = c.count, .frame = frame->index, .scale = 1.5 * fmax(c.reach, 1e-300) };
     s.unit_volume = mean_volume(&c) / def->per_particle;
+    s.frame_sum = rp_samples_frame_sum(frame);
     s.first = rp__base_alloc_zero(sizeof *s.first * (size_t)(c.count + 1));
     rp_result result = s.first ? RP_OK : RP_OUT_OF_MEMORY;
     for (int64_t p = 0; p < c.count && result == RP_OK; p++)

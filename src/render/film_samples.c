@@ -36,7 +36,7 @@ static rp_result read_samples(const rp_film *film, int64_t i, const rp_frame *fr
         return RP_OUT_OF_MEMORY;
     rp_result result = rp__file_exists(path) ? rp_samples_read(path, out) : RP_NOT_FOUND;
     rp__base_free(path);
-    if (result == RP_OK && frame && (out->particles != frame->count || out->frame != frame->index)) {
+    if (result == RP_OK && (out->particles != frame->count || out->frame_sum != rp_samples_frame_sum(frame))) {
         rp_samples_free(out);
         result = RP_NOT_FOUND;
     }
