@@ -65,21 +65,24 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
                                 : rp__elastoplastic_advance_3d(self, world, dt, stats);
 }
 
-/* dt <= wave h / sqrt((lambda + 2 mu) / rho), rho the bulk density. */
-static double largest_step(void *self, const rp__world *world, const char **reason)
+/* h / sqrt((lambda + 2 mu) / rho), rho the bulk density. */
+double rp__elastoplastic_wave_limit(const rp__world *world)
 {
-    (void)self;
-    const rp__elastoplastic_params *par = world->params;
     double fastest = 0;
-    if (par->integrator == RP_EP_IMPLICIT)
-        return INFINITY;
     for (int m = 0; m < world->def->material_count; m++) {
         const rp_material_def *material = &world->materials[m];
         rp__elastoplastic_law law = rp__elastoplastic_make_law(material, world->def->dim);
         fastest = fmax(fastest, sqrt((law.lame + 2 * law.shear) / (material->density * material->volume_fraction)));
     }
+    return fastest > 0 ? world->def->cell_size / fastest : INFINITY;
+}
+
+static double largest_step(void *self, const rp__world *world, const char **reason)
+{
+    (void)self;
+    const rp__elastoplastic_params *par = world->params;
     *reason = "wave";
-    return fastest > 0 ? par->wave * world->def->cell_size / fastest : INFINITY;
+    return par->integrator == RP_EP_IMPLICIT ? INFINITY : par->wave * rp__elastoplastic_wave_limit(world);
 }
 
 static rp_result save(const void *self, const rp__world *world, rp_state *out)

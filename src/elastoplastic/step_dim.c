@@ -367,6 +367,37 @@ static rp_result implicit_step(work *w, const rp__transfer_options *options, dou
     return RP_OK;
 }
 
+static void speed_chunk(void *context, int64_t begin, int64_t end, double *most)
+{
+    const rp__particles *p = context;
+    for (int64_t i = begin; i < end; i++)
+        for (int a = 0; a < RP_DIM; a++)
+            most[0] = fabs(p->v[a][i]) <= most[0] ? most[0] : isnan(p->v[a][i]) ? INFINITY : fabs(p->v[a][i]);
+}
+
+/* A step that was forced beyond the limit of the elastic wave, or did not converge, may have thrown grains about. */
+static rp_result tell_divergence(const work *w, bool converged)
+{
+    const rp__elastoplastic_params *par = w->world->params;
+    rp__particles *p = w->world->particles;
+    double h = w->world->def->cell_size, fastest = 0, dt = w->step.dt, limit = rp__elastoplastic_wave_limit(w->world);
+    bool implicit = par->integrator == RP_EP_IMPLICIT;
+    if (p->count == 0 || (implicit ? converged : dt <= limit))
+        return RP_OK;
+    rp__exec_max(p->count, PARTICLES, 1, speed_chunk, p, &fastest);
+    if (fastest * dt < 100 * h)
+        return RP_OK;
+    if (implicit)
+        return rp__base_fail(RP_DIVERGED,
+                             "at t = %g s grains move at %g m/s after an implicit step of %g s that did not converge; a smaller "
+                             "dt_max or cfl, or more 'newton' and 'krylov' iterations, would help",
+                             w->world->time, fastest, dt);
+    return rp__base_fail(RP_DIVERGED,
+                         "at t = %g s grains move at %g m/s: the step of %g s is longer than the %g s in which an elastic wave crosses a "
+                         "cell; leave 'substeps' and 'dt_min' out, lower youngs_modulus, or choose 'integrator: implicit'",
+                         w->world->time, fastest, dt, limit);
+}
+
 rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double dt, rp_step_stats *stats)
 {
     state *s = self;
@@ -400,7 +431,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
     else
         RP_TRY(explicit_step(&w, &options, &t));
     stats->nodes = count_nodes(s);
-    return RP_OK;
+    return tell_divergence(&w, stats->converged);
 }
 
 rp_result RP_D(rp__elastoplastic_save)(const void *self, rp_state *out)

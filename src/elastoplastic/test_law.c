@@ -227,6 +227,44 @@ static void lanes_agree_with_the_twin(void **unused)
     }
 }
 
+/* Increments that turn a particle inside out or flatten it: b = F F^T knows no reflection, and a bound holds what has no
+ * volume. */
+static void reflected_and_flat_increments_are_survived(void **unused)
+{
+    (void)unused;
+    for (int dim = 2; dim <= 3; dim++)
+        for (int kind = 0; kind < 4; kind++) {
+            rp__elastoplastic_params par = { 0 };
+            rp__particles p;
+            int index = 0;
+            int64_t first;
+            assert_int_equal(rp__particles_init(&p), RP_OK);
+            int field = p.fields;
+            for (const rp_field_info *f = rp__elastoplastic_method.fields(&par); f->name; f++)
+                assert_int_equal(rp__particles_add_field(&p, f, &index), RP_OK);
+            assert_int_equal(rp__particles_append(&p, 8, &first), RP_OK);
+            rp__elastoplastic_law law = sand(dim);
+            law.elastic = true; /* keeps what it gets */
+            for (int i = 0; i < 8; i++) {
+                p.mass[i] = p.volume[i] = 1;
+                /* A = diag(-1, 1, 1); diag(0, 1, 1); 0; diag(1e-6, 1, 1) */
+                rp__particles_f64(&p, field + RP_EP_GRADIENT, 0)[i] = kind == 0 ? -2 : kind == 3 ? -1 + 1e-6 : -1;
+                if (kind == 2)
+                    for (int k = 4; k < (dim == 3 ? 9 : 5); k += 4)
+                        rp__particles_f64(&p, field + RP_EP_GRADIENT, k)[i] = -1;
+            }
+            rp__elastoplastic_step step = { .dt = 1, .dim = dim, .inverse_d = 1, .correct_volume = true, .laws = &law, .first_field = field };
+            rp__elastoplastic_strain_kernel(&step, &p, 0, 8);
+            for (int k = 0; k < 6; k++)
+                for (int i = 0; i < 8; i++) {
+                    double e = rp__particles_f64(&p, field + RP_EP_STRAIN, k)[i];
+                    assert_true(isfinite(e) && (kind > 0 || fabs(e) < 1e-12));
+                    assert_true(kind == 0 || k > 0 || e < -2);
+                }
+            rp__particles_free(&p);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +274,7 @@ int main(void)
         cmocka_unit_test(simple_shear_ends_on_the_cone),
         cmocka_unit_test(solids_are_neo_hookean),
         cmocka_unit_test(lanes_agree_with_the_twin),
+        cmocka_unit_test(reflected_and_flat_increments_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
