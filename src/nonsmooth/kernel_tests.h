@@ -6,6 +6,8 @@
 #include "nonsmooth/nonsmooth.h"
 
 #include <cmocka_test.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A world with `count` particles at random in a box of 7 × 6 (× 5) cells, with velocities and gradients. */
@@ -300,6 +302,43 @@ static void splitting_and_merging_conserve(void **state)
     drop(&f);
 }
 
+/* Random particles that fill nine tenths of the box: most of the over-packing goes, and no particle leaves. */
+static void volume_correction_makes_room(void **state)
+{
+    (void)state;
+    fixture f;
+    make(&f, RP_DIM == 2 ? 42 * 9 : 210 * 8, 0, 1);
+    rp__particles *p = &f.particles;
+    double box = 0.7 * 0.6 * (RP_DIM == 3 ? 0.5 : 1), error[2];
+    f.params.volume_tolerance = 0.005;
+    for (int64_t i = 0; i < p->count; i++) {
+        p->volume[i] = 0.9 * 0.6 * box / (double)p->count;
+        p->mass[i] = 2500 * p->volume[i];
+    }
+    for (int round = 0; round < 8; round++) {
+        int64_t iterations;
+        bool any;
+        ns_system *y = f.y;
+        assert_int_equal(RP_D(rp__grid_build)(&y->grid, p, 1), RP_OK);
+        assert_int_equal(NS(reserve)(y), RP_OK);
+        NS(assemble)(y, &f.world);
+        NS(room)(y, &f.world);
+        error[round > 0] = NS(volume_error)(y);
+        assert_int_equal(NS(prepare)(y, &f.world, 0.01), RP_OK);
+        NS(make_frames)(y, 0.01);
+        assert_int_equal(NS(find_contacts)(y, &f.world, 0.01), RP_OK);
+        memset(y->u, 0, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
+        assert_int_equal(NS(volume_correction)(y, &iterations, &any), RP_OK);
+        NS(to_particles)(y, &f.world, 0.01, any ? y->before : NULL);
+        for (int64_t i = 0; i < p->count; i++)
+            for (int a = 0; a < RP_DIM; a++)
+                assert_true(p->x[a][i] > 0 && p->x[a][i] < f.def.upper[a]);
+    }
+    assert_true(error[0] > 0.03);
+    assert_true(error[1] < 0.2 * error[0]);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +347,7 @@ int main(void)
         cmocka_unit_test(frame_is_the_operator),
         cmocka_unit_test(law_agrees_with_the_library),
         cmocka_unit_test(splitting_and_merging_conserve),
+        cmocka_unit_test(volume_correction_makes_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,8 +25,6 @@ static const rp_param params[] = {
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },
-    { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "how many friction problems to write, from the first step on", NULL },
-    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "." },
     { 0 }
 };
 

@@ -57,9 +57,15 @@ static double taken(const job *w, const rp__body *body, int64_t i)
             for (int a = begin; a < end; a++) {
                 double q[3] = { 0.5 * a + 0.25, 0.5 * b + 0.25, RP_DIM == 3 ? 0.5 * c + 0.25 : 0 }, n = 1, x[3] = { 0 };
                 for (int k = 0; k < RP_DIM; k++) {
+                    double place = (double)at[k] + q[k];
                     n *= 0.5 * (y->stress_cell ? 1 : 1 - fabs(q[k]));
-                    x[k] = y->lattice.origin[k] + h * ((double)at[k] + q[k]);
+                    x[k] = y->lattice.origin[k] + h * place;
+                    if ((closed(w->world, 2 * k) && place < 0) ||
+                        (closed(w->world, 2 * k + 1) && place > (double)w->world->cells[k]))
+                        n = 0; /* outside the domain already */
                 }
+                if (!(n > 0))
+                    continue;
                 sum += n * (1 - outside(body, rp__vec3_load(x), 0.25 * h));
             }
     return sum;

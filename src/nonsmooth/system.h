@@ -148,11 +148,9 @@ typedef struct ns_system {
 
     double stress_scale;        /* rho (g L + u^2) */
     double fall;                /* g L */
-    int64_t *order_scratch;
-    int64_t order_capacity;
     unsigned char *remove;
     int64_t remove_capacity;
-    int64_t problems_dumped, steps;
+    int64_t steps;
     int64_t born_count;         /* particles made so far, and their volume: the mean decides about splitting */
     double born_volume;
 

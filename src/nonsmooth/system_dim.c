@@ -74,7 +74,6 @@ void NS(release)(ns_system *y)
     rp__base_free(y->body_velocity);
     rp__base_free(y->body_before);
     rp__base_free(y->body_inverse);
-    rp__base_free(y->order_scratch);
     rp__base_free(y->remove);
     rp__base_free(y->view_data);
 }

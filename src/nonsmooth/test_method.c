@@ -53,7 +53,7 @@ static void clouds_keep_momentum(void **state)
             energy = k == 0 ? stats.kinetic_energy : energy;
             assert_true(stats.kinetic_energy <= energy * (1 + 1e-12));
             for (int e = 0; e < stats.extra_count; e++)
-                touched |= strcmp(stats.extra_name[e], "slide") == 0 && stats.extra[e] > 0;
+                touched |= (strcmp(stats.extra_name[e], "slide") == 0 || strcmp(stats.extra_name[e], "stick") == 0) && stats.extra[e] > 0;
             if (stats.outside)
                 break; /* the first have left */
         }

@@ -242,7 +242,7 @@ static void extrapolate(void *context, int64_t begin, int64_t end, int worker)
 rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any)
 {
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
-    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 24 };
+    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 30 };
     double most = -INFINITY, goal = 0.5 * y->params->volume_tolerance * w.full;
     *iterations = 0;
     *any = false;
