@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "body/contacts.h"
 #include "shape/shape_internal.h"
 
 #include <string.h>
@@ -52,6 +53,13 @@ rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double 
     if (def->kind == RP_BODY_FREE)
         RP_TRY(init_free(body, dim));
     body->pose_next = body->pose;
+    if (def->kind == RP_BODY_FREE) {
+        rp_result result = rp__body_make_samples(body, dim);
+        if (result != RP_OK) {
+            rp__base_free(body->samples);
+            return rp__base_fail_prefix(result, "body '%s': ", def->name ? def->name : "");
+        }
+    }
     body->def.shape = rp_shape_retain(def->shape);
     body->def.motion = def->motion ? rp_motion_retain(def->motion) : NULL;
     return RP_OK;
@@ -59,6 +67,7 @@ rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double 
 
 void rp__body_free(rp__body *body)
 {
+    rp__base_free(body->samples);
     rp_shape_release(body->def.shape);
     if (body->def.motion)
         rp_motion_release(body->def.motion);

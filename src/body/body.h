@@ -16,6 +16,9 @@ typedef struct rp__body {
     rp__vec3 centre_local;              /* centre of mass in the frame of the shape (zero for scripted) */
     double mass, inverse_mass;          /* inverse 0: infinitely heavy */
     rp__mat3 inertia_local;             /* about the centre */
+    rp__vec3 *samples;                  /* free: points on its surface, from the centre of mass */
+    int64_t sample_count;
+    double radius;                      /* free: of the farthest of them */
     rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
 } rp__body;
 

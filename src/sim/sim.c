@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/param.h"
+#include "body/contacts.h"
 #include "exec/exec.h"
 #include "sim/sim_internal.h"
 
@@ -9,6 +10,34 @@
 #include <string.h>
 
 /* ---- creation ---- */
+
+static rp__body_room body_room(const rp_sim *sim)
+{
+    rp__body_room room = { sim->def.dim, sim->def.lower, sim->def.upper, sim->def.wall };
+    return room;
+}
+
+/* Says what can hardly be meant: bodies that begin inside others or inside walls, or where no grain can come. */
+static void tell_overlaps(const rp_sim *sim)
+{
+    const rp__body *bodies = sim->world.bodies;
+    rp__body_room room = body_room(sim);
+    for (int a = 0; a < sim->world.body_count; a++) {
+        for (int b = 0; b < sim->world.body_count; b++) {
+            double depth = a != b && bodies[a].present && bodies[b].present ? rp__body_depth(bodies, a, b, &room) : 0;
+            if (depth > 0.1 * bodies[a].radius)
+                RP_WARN("bodies '%s' and '%s' begin %g m inside each other; they will be pushed apart", bodies[a].def.name,
+                        bodies[b].def.name, depth);
+        }
+        for (int f = 0; f < 2 * sim->def.dim; f++) {
+            double depth = sim->def.wall[f].kind != RP_OPEN && sim->def.wall[f].kind != RP_PERIODIC
+                               ? rp__body_depth(bodies, a, -1 - f, &room)
+                               : 0;
+            if (depth > 0.1 * bodies[a].radius)
+                RP_WARN("body '%s' begins %g m inside a wall of the domain; it will be pushed back", bodies[a].def.name, depth);
+        }
+    }
+}
 
 static rp_result make_bodies(rp_sim *sim)
 {
@@ -20,6 +49,7 @@ static rp_result make_bodies(rp_sim *sim)
         RP_TRY(rp__body_init(&sim->world.bodies[b], &sim->def.bodies[b], sim->def.dim, 0));
         sim->world.body_count++;
     }
+    tell_overlaps(sim);
     return RP_OK;
 }
 
@@ -237,6 +267,8 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
         RP_TRY(rp__body_begin(&world->bodies[b], sim->time, dt, sim->def.gravity, sim->def.dim));
     tell_jumps(sim, dt);
     RP_TRY(sim->method->step(sim->state, world, dt, stats));
+    rp__body_room room = body_room(sim);
+    RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
     for (int b = 0; b < world->body_count; b++)
         rp__body_end(&world->bodies[b], dt, sim->def.dim);
 
