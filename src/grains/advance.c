@@ -2,10 +2,10 @@
  *
  * Around a particle the motion of its neighbours over the frame is fitted by a linear map,
  *
- *     A = [sum_j w_j dx_j(after) dx_j(before)ᵀ] [sum_j w_j dx_j(before) dx_j(before)ᵀ]^-1,   w_j = (1 - |dx_j|²/h²)²,
+ *     A = I + [sum_j w_j (u_j - u) dx_jᵀ] [sum_j w_j dx_j dx_jᵀ]^-1,   w_j = (1 - |dx_j|²/h²)²,
  *
- * the grid's velocity field integrated over the frame as the particles felt it, and a sample at offset r goes to
- * x_after + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
+ * u their displacements: the grid's velocity field integrated over the frame as the particles felt it. A sample at offset r
+ * goes to x + u + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
  * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest. */
 #include "exec/exec.h"
 #include "grains/grains.h"
@@ -20,6 +20,7 @@ typedef struct move {
     const rp_frame *before_frame, *after_frame;
     const rp__carriers *before, *after;
     const int32_t *next;          /* index in `after` of a particle of `before`, -1 if gone */
+    const uint8_t *grew;          /* particles of `after` that took others in, or are new */
     double radius;                /* of the neighbourhood */
     double scale, margin, dt;
     const rp_field_view *velocity;
@@ -53,8 +54,8 @@ static int64_t find_id(const id_index *sorted, int64_t n, int64_t id)
     return low < n && sorted[low].id == id ? sorted[low].index : -1;
 }
 
-/* next[i] for the particles of `from`. */
-static rp_result match_ids(const rp__carriers *from, const rp__carriers *to, int32_t *next)
+/* next[i] for the particles of `from`, grew[i] for those of `to`. */
+static rp_result match_ids(const rp__carriers *from, const rp__carriers *to, int32_t *next, uint8_t *grew)
 {
     id_index *sorted = RP_NEW_ARRAY(id_index, to->count + 1);
     if (!sorted)
@@ -62,8 +63,12 @@ static rp_result match_ids(const rp__carriers *from, const rp__carriers *to, int
     for (int64_t i = 0; i < to->count; i++)
         sorted[i] = (id_index){ to->id[i], (int32_t)i };
     qsort(sorted, (size_t)to->count, sizeof *sorted, by_id);
-    for (int64_t i = 0; i < from->count; i++)
+    memset(grew, 1, (size_t)to->count);
+    for (int64_t i = 0; i < from->count; i++) {
         next[i] = (int32_t)find_id(sorted, to->count, from->id[i]);
+        if (next[i] >= 0)
+            grew[next[i]] = to->volume[next[i]] > 1.001 * from->volume[i];
+    }
     rp__base_free(sorted);
     return RP_OK;
 }
@@ -83,39 +88,50 @@ static bool invert_symmetric(const double d[6], double inverse[6])
     return true;
 }
 
-/* Adds neighbour j of particle i to B = sum w dy dxᵀ and D = sum w dx dxᵀ. */
-static int add_neighbour(const move *m, int64_t i, int64_t j, double b[9], double dd[6])
+/* Weighted sums over the neighbours of a particle: of their displacements u, places dx and products. */
+typedef struct moments {
+    double w, u[3], x[3], ux[9], xx[6];
+    int count;
+} moments;
+
+static void add_neighbour(const move *m, int64_t i, int64_t j, moments *s)
 {
     const rp__carriers *p = m->before, *q = m->after;
-    double dx[3], dy[3], r2 = 0;
+    double dx[3], u[3], r2 = 0;
     for (int d = 0; d < 3; d++) {
         dx[d] = p->x[d][j] - p->x[d][i];
-        dy[d] = q->x[d][m->next[j]] - q->x[d][m->next[i]];
+        u[d] = q->x[d][m->next[j]] - p->x[d][j];
         r2 += dx[d] * dx[d];
     }
     double w = 1 - r2 / (m->radius * m->radius);
     if (w <= 0)
-        return 0;
+        return;
     w *= w;
-    for (int r = 0; r < 3; r++)
+    s->count++;
+    s->w += w;
+    for (int r = 0; r < 3; r++) {
+        s->u[r] += w * u[r], s->x[r] += w * dx[r];
         for (int c = 0; c < 3; c++)
-            b[3 * r + c] += w * dy[r] * dx[c];
-    dd[0] += w * dx[0] * dx[0], dd[1] += w * dx[1] * dx[1], dd[2] += w * dx[2] * dx[2];
-    dd[3] += w * dx[0] * dx[1], dd[4] += w * dx[0] * dx[2], dd[5] += w * dx[1] * dx[2];
-    return 1;
+            s->ux[3 * r + c] += w * u[r] * dx[c];
+    }
+    s->xx[0] += w * dx[0] * dx[0], s->xx[1] += w * dx[1] * dx[1], s->xx[2] += w * dx[2] * dx[2];
+    s->xx[3] += w * dx[0] * dx[1], s->xx[4] += w * dx[0] * dx[2], s->xx[5] += w * dx[1] * dx[2];
 }
 
-/* A tends to the identity where neighbours are few: both sums get a multiple of the unit matrix. */
-static void fit_motion(const move *m, int64_t i, double a[9])
+/* A particle that is there in both frames with the same volume: it neither split nor took another in, so its centre moved as
+ * the material did. */
+static bool is_steady(const move *m, int64_t j)
+{
+    if (m->next[j] < 0)
+        return false;
+    double was = m->before->volume[j], is = m->after->volume[m->next[j]];
+    return fabs(is - was) <= 1e-3 * was;
+}
+
+static void gather(const move *m, int64_t i, moments *s)
 {
     const rp__cells *cells = &m->before->cells;
-    double b[9] = { 0 }, dd[6] = { 0 }, inverse[6];
     int64_t low[3], high[3];
-    int found = 0;
-    for (int k = 0; k < 9; k++)
-        a[k] = k % 4 == 0;
-    if (m->next[i] < 0)
-        return;
     for (int d = 0; d < 3; d++) {
         low[d] = rp__grains_cell(cells, d, m->before->x[d][i] - m->radius);
         high[d] = rp__grains_cell(cells, d, m->before->x[d][i] + m->radius);
@@ -123,35 +139,67 @@ static void fit_motion(const move *m, int64_t i, double a[9])
     for (int64_t z = low[2]; z <= high[2]; z++)
         for (int64_t y = low[1]; y <= high[1]; y++) {
             int64_t row = cells->size[0] * (y + cells->size[1] * z);
-            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
-                int64_t j = cells->items[k];
-                if (j != i && m->next[j] >= 0)
-                    found += add_neighbour(m, i, j, b, dd);
-            }
+            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++)
+                if (cells->items[k] != i && is_steady(m, cells->items[k]))
+                    add_neighbour(m, i, cells->items[k], s);
         }
-    if (found < 4)
-        return;
-    double keep = 0.02 * (dd[0] + dd[1] + dd[2]);
-    for (int k = 0; k < 3; k++)
-        dd[k] += keep, b[4 * k] += keep;
-    if (!invert_symmetric(dd, inverse))
-        return;
+}
+
+/* G of u = u_i + G dx, from sums about the particle (u_i its own displacement) or about their means; it tends to zero where
+ * neighbours are few. False when there are too few, or they scatter. */
+static bool fit_gradient(const moments *s, const double u[3], const double mean[3], double g[9])
+{
+    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
-    double size = 0;
+    double xx[6], inverse[6], size = 0;
+    if (s->count < 4)
+        return false;
+    for (int k = 0; k < 6; k++)
+        xx[k] = s->xx[k] - s->w * mean[row[k]] * mean[column[k]];
+    double keep = 0.02 * (xx[0] + xx[1] + xx[2]);
+    for (int k = 0; k < 3; k++)
+        xx[k] += keep;
+    if (!invert_symmetric(xx, inverse))
+        return false;
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++) {
-            a[3 * r + c] = b[3 * r] * inverse[at[0][c]] + b[3 * r + 1] * inverse[at[1][c]] + b[3 * r + 2] * inverse[at[2][c]];
-            size += a[3 * r + c] * a[3 * r + c];
+            g[3 * r + c] = 0;
+            for (int k = 0; k < 3; k++)
+                g[3 * r + c] += (s->ux[3 * r + k] - u[r] * s->x[k]) * inverse[at[k][c]];
+            size += g[3 * r + c] * g[3 * r + c];
         }
-    if (!(size < 27)) /* no continuum any more: grains that scatter */
-        for (int k = 0; k < 9; k++)
-            a[k] = k % 4 == 0;
+    return size < 16; /* beyond it there is no continuum any more: grains that fly apart */
+}
+
+/* The motion around particle i: a sample at offset r goes to centre + A r. The centre goes with the particle; when that split,
+ * merged or is gone, with its neighbours, or along its velocity when it has none. */
+static void fit_motion(const move *m, int64_t i, double a[9], double centre[3])
+{
+    const rp__carriers *p = m->before;
+    moments s = { 0 };
+    double u[3], mean[3] = { 0, 0, 0 }, g[9];
+    bool steady = is_steady(m, i);
+    gather(m, i, &s);
+    for (int d = 0; d < 3; d++) {
+        double v = m->velocity ? ((const double *)m->velocity->data)[d * m->velocity->stride + i] : 0;
+        u[d] = steady ? m->after->x[d][m->next[i]] - p->x[d][i] : s.count >= 4 ? s.u[d] / s.w : m->dt * v;
+        if (!steady && s.count >= 4)
+            mean[d] = s.x[d] / s.w;
+    }
+    bool fitted = fit_gradient(&s, u, mean, g);
+    for (int r = 0; r < 3; r++) {
+        centre[r] = p->x[r][i] + u[r];
+        for (int c = 0; c < 3; c++) {
+            a[3 * r + c] = (r == c) + (fitted ? g[3 * r + c] : 0);
+            centre[r] -= fitted ? g[3 * r + c] * mean[c] : 0;
+        }
+    }
 }
 
 /* ---- one sample ---- */
 
-/* The particle whose ellipsoid holds x deepest. */
-static int64_t deepest(const move *m, const double x[3], double *depth)
+/* The particle whose ellipsoid holds x deepest, of all or of those marked. */
+static int64_t deepest(const move *m, const double x[3], const uint8_t *marked, double *depth)
 {
     const rp__carriers *q = m->after;
     const rp__cells *cells = &q->cells;
@@ -168,7 +216,7 @@ static int64_t deepest(const move *m, const double x[3], double *depth)
             int64_t row = cells->size[0] * (y + cells->size[1] * z);
             for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
                 double here = rp__grains_depth(q, cells->items[k], x);
-                if (here < *depth)
+                if (here < *depth && (!marked || marked[cells->items[k]]))
                     *depth = here, best = cells->items[k];
             }
         }
@@ -183,24 +231,21 @@ static void pull_in(const rp__carriers *c, int64_t q, double depth, double x[3])
         x[d] = c->x[d][q] + s * (x[d] - c->x[d][q]);
 }
 
-static void move_sample(const move *m, int64_t i, int64_t k, const double a[9])
+static void move_sample(const move *m, int64_t i, int64_t k, const double a[9], const double centre[3])
 {
-    const rp__carriers *p = m->before, *q = m->after;
+    const rp__carriers *q = m->after;
     int64_t owner = m->next[i];
     double r[3], x[3], depth = INFINITY;
     for (int d = 0; d < 3; d++)
         r[d] = rp__grains_unpack(m->samples->offset[3 * k + d], m->samples->scale);
-    for (int d = 0; d < 3; d++) {
-        double v = owner < 0 && m->velocity ? ((const double *)m->velocity->data)[d * m->velocity->stride + i] : 0;
-        double centre = owner >= 0 ? q->x[d][owner] : p->x[d][i] + m->dt * v;
-        x[d] = centre + a[3 * d] * r[0] + a[3 * d + 1] * r[1] + a[3 * d + 2] * r[2];
-    }
+    for (int d = 0; d < 3; d++)
+        x[d] = centre[d] + a[3 * d] * r[0] + a[3 * d + 1] * r[1] + a[3 * d + 2] * r[2];
     if (owner >= 0)
         depth = rp__grains_depth(q, owner, x);
     if (!(depth <= 1)) {
         double other_depth;
-        int64_t other = deepest(m, x, &other_depth);
-        bool merged = owner < 0 && other_depth <= 4; /* its particle went into another; else it left with it */
+        int64_t other = deepest(m, x, owner < 0 ? m->grew : NULL, &other_depth);
+        bool merged = owner < 0 && other_depth <= 4; /* its particle went into one that grew; else a sink took both */
         if (other >= 0 && (merged || (owner >= 0 && other_depth < depth)))
             owner = other, depth = other_depth;
     }
@@ -219,12 +264,12 @@ static void move_particles(void *context, int64_t begin, int64_t end, int worker
     const move *m = context;
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        double a[9];
+        double a[9], centre[3];
         if (m->samples->first[i] == m->samples->first[i + 1])
             continue;
-        fit_motion(m, i, a);
+        fit_motion(m, i, a, centre);
         for (int64_t k = m->samples->first[i]; k < m->samples->first[i + 1]; k++)
-            move_sample(m, i, k, a);
+            move_sample(m, i, k, a, centre);
     }
 }
 
@@ -289,7 +334,8 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
 {
     int32_t *next = RP_NEW_ARRAY(int32_t, p->count + 1), *owner = RP_NEW_ARRAY(int32_t, samples->count + 1);
     int16_t *offset = RP_NEW_ARRAY(int16_t, 3 * samples->count + 3);
-    rp_result result = next && owner && offset ? match_ids(p, q, next) : RP_OUT_OF_MEMORY;
+    uint8_t *grew = RP_NEW_ARRAY(uint8_t, q->count + 1);
+    rp_result result = next && owner && offset && grew ? match_ids(p, q, next, grew) : RP_OUT_OF_MEMORY;
     if (result == RP_OK) {
         const rp_field_view *velocity = rp_frame_field(before, "velocity");
         if (velocity && (velocity->info.type != RP_F64 || velocity->info.components != 3))
@@ -300,13 +346,14 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
         out->unit_volume = samples->unit_volume;
         out->frame_sum = rp_samples_frame_sum(after);
         move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
-                   .next = next, .radius = p->cells.width, .scale = out->scale, .dt = after->time - before->time,
+                   .next = next, .grew = grew, .radius = p->cells.width, .scale = out->scale, .dt = after->time - before->time,
                    .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,
                    .offset = offset };
         rp__exec_for(p->count, 512, move_particles, &m);
         result = finish(&m, out);
     }
     rp__base_free(next);
+    rp__base_free(grew);
     rp__base_free(owner);
     rp__base_free(offset);
     return result;

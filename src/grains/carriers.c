@@ -92,26 +92,33 @@ void rp__grains_cells_free(rp__cells *c)
 
 /* ---- ellipsoids ---- */
 
-/* Inverse and root of F from its eigenvalues, held away from zero and below `most`: no sample is a cell away from its owner. */
-static void set_ellipsoid(rp__carriers *c, int64_t i, const double f[6], double most)
+/* Inverse and root of F from its eigenvalues, held within 0.75² and 1.6² of those of the ball of the same material, and below a
+ * cell: needles and flakes would show as strings, and no sample is a cell away from its owner. */
+static void set_ellipsoid(const rp_samples_def *def, rp__carriers *c, int64_t i, const double f[6], double ball)
 {
     double values[3], inverse[6], root[6];
     rp__mat3 v;
     rp__math_eigen_sym3(f, values, &v);
-    double least = 1e-4 * values[2];
+    double most = fmin(2.56 * ball, def->cell_size > 0 ? 0.81 * def->cell_size * def->cell_size : INFINITY);
+    double least = fmin(0.5625 * ball, most);
+    for (int e = 0; e < 3; e++) {
+        bool across = def->dim == 2 && fabs(v.m[2][e]) > 0.5; /* the thickness of a section stays as it is */
+        values[e] = across ? 1e-4 * ball : fmin(most, fmax(values[e], least));
+        if (!across)
+            c->reach = fmax(c->reach, sqrt(values[e]));
+    }
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     for (int k = 0; k < 6; k++) {
         inverse[k] = root[k] = 0;
         for (int e = 0; e < 3; e++) {
-            double value = fmin(most, fmax(values[e], least)), part = v.m[row[k]][e] * v.m[column[k]][e];
-            inverse[k] += part / value;
-            root[k] += part * sqrt(value);
+            double part = v.m[row[k]][e] * v.m[column[k]][e];
+            inverse[k] += part / values[e];
+            root[k] += part * sqrt(values[e]);
         }
         c->inverse[6 * i + k] = (float)inverse[k];
         if (c->root)
             c->root[6 * i + k] = (float)root[k];
     }
-    c->reach = fmax(c->reach, sqrt(fmin(most, values[2])));
 }
 
 static const rp_field_view *doubles(const rp_frame *frame, const char *name, int components)
@@ -120,10 +127,11 @@ static const rp_field_view *doubles(const rp_frame *frame, const char *name, int
     return v && v->info.type == RP_F64 && v->info.components == components ? v : NULL;
 }
 
-/* F of particle i, grown: from the frame, else a ball of the particle's packed volume. */
-static void ellipsoid_of(const rp_samples_def *def, const rp__carriers *c, const rp_field_view *field, int64_t i, double f[6])
+/* F of particle i, grown: from the frame, else a ball of the particle's packed volume. Returns the square of the ball's radius. */
+static double ellipsoid_of(const rp_samples_def *def, const rp__carriers *c, const rp_field_view *field, int64_t i, double f[6])
 {
-    double bulk = c->volume[i] / def->volume_fraction, half = 0.5 * RP_GRAINS_REACH * (def->dim == 2 ? sqrt(bulk) : cbrt(bulk));
+    double bulk = fmax(c->volume[i], 1e-300) / def->volume_fraction;
+    double half = 0.5 * RP_GRAINS_REACH * (def->dim == 2 ? sqrt(bulk) : cbrt(bulk));
     for (int k = 0; k < 6; k++)
         f[k] = k < 3 ? half * half : 0;
     if (field) {
@@ -135,7 +143,8 @@ static void ellipsoid_of(const rp_samples_def *def, const rp__carriers *c, const
             memcpy(f, g, sizeof g);
     }
     if (def->dim == 2) /* a disc in the plane: nothing moves out of it */
-        f[2] = 1e-4 * fmin(f[0], f[1]), f[4] = f[5] = 0;
+        f[2] = 1e-4 * half * half, f[4] = f[5] = 0;
+    return half * half;
 }
 
 rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, bool roots, rp__carriers *out)
@@ -158,11 +167,10 @@ rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, 
     if (result == RP_OK) {
         memcpy(c.id, id->data, sizeof *c.id * (size_t)c.count);
         const rp_field_view *field = doubles(frame, "ellipsoid", 6);
-        double most = def->cell_size > 0 ? 0.81 * def->cell_size * def->cell_size : INFINITY;
         for (int64_t i = 0; i < c.count; i++) {
             double f[6];
-            ellipsoid_of(def, &c, field, i, f);
-            set_ellipsoid(&c, i, f, most);
+            double ball = ellipsoid_of(def, &c, field, i, f);
+            set_ellipsoid(def, &c, i, f, ball);
         }
         double width = def->cell_size > 0 ? def->cell_size : fmax(2 * c.reach, 1e-12);
         result = rp__grains_cells(c.x, c.count, fmax(width, c.reach), &c.cells);

@@ -194,8 +194,10 @@ static void split_shares_the_samples(void **state)
     rp_samples_def def = block_def();
     def.per_particle = 200;
     rp_samples s, t;
-    for (int64_t i = 0; i < 3; i++) /* three are long along x before they split */
+    for (int64_t i = 0; i < 3; i++) { /* three, each on its own, are long along x before they split */
         a->f[i] = spacing * spacing;
+        a->x[2 * ROOM + i] += 0.3 * (double)(i + 1), b->x[2 * ROOM + i] += 0.3 * (double)(i + 1);
+    }
     assert_int_equal(rp_samples_seed(&def, &a->frame, &s), RP_OK);
     for (int64_t i = 0; i < 3; i++) {
         int64_t child = N + i;
@@ -210,7 +212,8 @@ static void split_shares_the_samples(void **state)
     check_inside(&def, &t, &b->frame);
     for (int64_t i = 0; i < 3; i++) {
         int64_t parent = t.first[i + 1] - t.first[i], child = t.first[N + i + 1] - t.first[N + i];
-        assert_true(parent > 40 && child > 40 && parent + child > 150);
+        assert_true(parent > 80 && child > 80);
+        assert_int_equal(parent + child, s.first[i + 1] - s.first[i]);
     }
     rp_samples_free(&s);
     rp_samples_free(&t);
