@@ -1,6 +1,11 @@
 /* From particles to the grid: lumped mass, APIC momentum, volumes, averages of material numbers, and the compact operator
  * g_ij = sum_p V_p N_i(x_p) grad N_j(x_p).
  *
+ * In cells that are full, the sum is replaced by the integral over the cell at the largest volume fraction. Particles that lie
+ * unevenly make the sum differ from the integral by a part e, and under a depth of n cells that acts as a body force of e n
+ * times the weight: deep layers would flow below their angle, and lose volume as they do. Evenly filled cells have no such
+ * error; towards the surface, and where grains are loose, the particles themselves count.
+ *
  * Along one axis the products of two linear shape functions are the Bernstein polynomials P = ((1-t)^2, t(1-t), t^2), and
  * l_0 = P_0 + P_1, l_1 = P_1 + P_2. So the sums over the particles of a cell of V P_a(x) P_b(y) P_c(z), 27 numbers that are
  * never negative, hold every entry of g that the cell gives: 192 in 3D. Particles are sorted by cell: one expansion a cell. */
@@ -8,6 +13,7 @@
 
 #include "exec/exec.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct job {
@@ -25,6 +31,10 @@ typedef struct cell_sums {
     ns_four whole;                 /* varied: the same without N, and V eta */
     double volume;
 } cell_sums;
+
+/* Cells filled to this part of the largest packing begin to count as evenly filled; from the second on they do. */
+#define NS_EVEN_FROM 0.70
+#define NS_EVEN_TO 0.85
 
 /* Coordinates of a corner. */
 #define CX(i) ((i) & 1)
@@ -121,11 +131,6 @@ static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
             to[1] += jy ? gy[ix + jx][iy][iz + jz] : -gy[ix + jx][iy][iz + jz];
             to[2] += jz ? gz[ix + jx][iy + jy][iz] : -gz[ix + jx][iy + jy][iz];
         }
-        double sum = 0;
-        for (int c = iz; c < iz + 2; c++)
-            for (int b = iy; b < iy + 2; b++)
-                sum += B(ix, b, c) + B(ix + 1, b, c);
-        y->volume[node[i]] += sum;
     }
 #else
     double gx[2][3], gy[3][2];
@@ -143,7 +148,6 @@ static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
             to[0] += jx ? gx[ix][iy + jy] : -gx[ix][iy + jy];
             to[1] += jy ? gy[ix + jx][iy] : -gy[ix + jx][iy];
         }
-        y->volume[node[i]] += B(ix, iy) + B(ix + 1, iy) + B(ix, iy + 1) + B(ix + 1, iy + 1);
     }
 #endif
 }
@@ -152,7 +156,7 @@ static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
 static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
 {
     const double ih = 1 / y->lattice.h;
-    double *g = y->g + node[0] * (NS_CORNERS * RP_DIM), total = 0;
+    double *g = y->g + node[0] * (NS_CORNERS * RP_DIM);
     static const double one[3] = { 1, 2, 1 };
 #if RP_DIM == 3
     double gx[3][3] = { { 0 } }, gy[3][3] = { { 0 } }, gz[3][3] = { { 0 } };
@@ -163,7 +167,6 @@ static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
                 gx[b][c] += ih * one[a] * v;
                 gy[a][c] += ih * one[b] * v;
                 gz[a][b] += ih * one[c] * v;
-                total += one[a] * one[b] * one[c] * v;
             }
     for (int j = 0; j < 8; j++) {
         int x = CX(j), v = CY(j), z = CZ(j);
@@ -181,7 +184,6 @@ static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
             double v = B(a, b);
             gx[b] += ih * one[a] * v;
             gy[a] += ih * one[b] * v;
-            total += one[a] * one[b] * v;
         }
     for (int j = 0; j < 4; j++) {
         int x = CX(j), v = CY(j);
@@ -190,7 +192,48 @@ static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
         g[2 * j + 1] += v ? b : -b;
     }
 #endif
-    y->volume[node[0]] += total;
+}
+
+/* sum V N_i, from the particles. */
+static void spread_volume(ns_system *y, const cell_sums *s, const int64_t *node)
+{
+    if (y->stress_cell) {
+        y->volume[node[0]] += s->volume;
+        return;
+    }
+    for (int i = 0; i < NS_CORNERS; i++) {
+        int ix = CX(i), iy = CY(i);
+        double sum = 0;
+#if RP_DIM == 3
+        for (int c = CZ(i); c < CZ(i) + 2; c++)
+            sum += B(ix, iy, c) + B(ix + 1, iy, c) + B(ix, iy + 1, c) + B(ix + 1, iy + 1, c);
+#else
+        sum = B(ix, iy) + B(ix + 1, iy) + B(ix, iy + 1) + B(ix + 1, iy + 1);
+#endif
+        y->volume[node[i]] += sum;
+    }
+}
+
+/* Part of a cell's sums that is replaced by the even filling, from how full it is; *volume is that of the full cell. */
+static double even_part(const ns_system *y, double volume, double bulk, double *full_volume)
+{
+    double full = pow(y->lattice.h, RP_DIM), part = (bulk / full - NS_EVEN_FROM) / (NS_EVEN_TO - NS_EVEN_FROM);
+    *full_volume = volume * full / bulk;
+    return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+/* The mean of the Bernstein polynomials over a cell is (1/3, 1/6, 1/3) on each axis. */
+static void even_out(const job *w, cell_sums *s)
+{
+    static const double mean[3] = { 1.0 / 3, 1.0 / 6, 1.0 / 3 };
+    double volume, part = even_part(w->y, s->volume, w->varied ? s->whole[0] : s->volume * w->inverse_phi[0], &volume);
+    if (part == 0)
+        return;
+    for (int k = 0; k < NS_BERNSTEIN / 3; k++)
+        for (int a = 0; a < 3; a++) {
+            double even = volume * mean[a] * mean[k % 3] * (RP_DIM == 3 ? mean[k / 3] : 1);
+            s->b[k][a] += part * (even - s->b[k][a]);
+        }
 }
 
 static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
@@ -207,10 +250,13 @@ static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
         add[3] = 0;
         *to += add;
     }
+    spread_volume(y, s, node);
+    cell_sums even = *s;
+    even_out(w, &even);
     if (y->stress_cell)
-        spread_cell(y, s, node);
+        spread_cell(y, &even, node);
     else
-        spread_nodal(y, s, node);
+        spread_nodal(y, &even, node);
     y->viscous[node[0]] = w->varied ? s->whole[3] : s->volume * w->world->materials[0].viscosity;
     if (!w->varied)
         return;
@@ -308,6 +354,58 @@ void NS(assemble)(ns_system *y, const rp__world *world)
         rp__exec_for((int64_t)y->grid.blocks * RP_BLOCK_NODES, 4096, fill_uniform, &w);
 }
 
+/* Adds v N_i grad N_j at place t of a cell to g. */
+static void add_definition(ns_system *y, const int64_t *node, const double *t, double v)
+{
+    double n[NS_CORNERS], dn[NS_CORNERS][3];
+    for (int i = 0; i < NS_CORNERS; i++) {
+        int x[3] = { CX(i), CY(i), CZ(i) };
+        n[i] = 1;
+        for (int a = 0; a < RP_DIM; a++)
+            n[i] *= x[a] ? t[a] : 1 - t[a];
+        for (int a = 0; a < RP_DIM; a++) {
+            dn[i][a] = (x[a] ? 1 : -1) / y->lattice.h;
+            for (int b = 0; b < RP_DIM; b++)
+                dn[i][a] *= b == a ? 1 : x[b] ? t[b] : 1 - t[b];
+        }
+    }
+    for (int i = 0; i < (y->stress_cell ? 1 : NS_CORNERS); i++)
+        for (int j = 0; j < NS_CORNERS; j++) {
+            int slot = j;
+            if (!y->stress_cell) {
+                slot = (CY(j) - CY(i) + 1) * 3 + CX(j) - CX(i) + 1;
+#if RP_DIM == 3
+                slot += 9 * (CZ(j) - CZ(i) + 1);
+#endif
+            }
+            for (int a = 0; a < RP_DIM; a++)
+                y->g[(node[i] * y->stencil + slot) * RP_DIM + a] += v * (y->stress_cell ? 1 : n[i]) * dn[j][a];
+        }
+}
+
+/* g of the particles first … last - 1 of one cell: each by its place, less the even part, which two Gauss points an axis
+ * integrate exactly. */
+static void cell_operator_ref(const job *w, int64_t first, int64_t last, const int64_t *node)
+{
+    ns_system *y = w->y;
+    const rp__particles *p = w->world->particles;
+    double volume = 0, bulk = 0, full_volume, t[3] = { 0 };
+    for (int64_t k = first; k < last; k++) {
+        volume += p->volume[k];
+        bulk += p->volume[k] * inverse_phi(w, p->material[k]);
+    }
+    double part = even_part(y, volume, bulk, &full_volume);
+    for (int64_t k = first; k < last; k++) {
+        locate(y, p, k, t);
+        add_definition(y, node, t, (1 - part) * p->volume[k]);
+    }
+    for (int q = 0; q < NS_CORNERS; q++) {
+        for (int a = 0; a < RP_DIM; a++)
+            t[a] = 0.5 + ((q >> a & 1) ? 0.5 : -0.5) / sqrt(3);
+        add_definition(y, node, t, part * full_volume / NS_CORNERS);
+    }
+}
+
 /* Particle by particle, from the definitions. */
 void NS(assemble_ref)(ns_system *y, const rp__world *world)
 {
@@ -317,7 +415,7 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world)
     clear_blocks(&w, 0, y->grid.blocks, 0);
     for (int64_t block = 0; block < y->grid.blocks; block++)
         for (int64_t k = y->grid.first[block]; k < y->grid.first[block + 1]; k++) {
-            double t[3] = { 0 }, n[NS_CORNERS], dn[NS_CORNERS][3];
+            double t[3] = { 0 }, n[NS_CORNERS];
             int tile = ns_tile_of_local(locate(y, p, k, t));
             int64_t node[NS_CORNERS];
             for (int i = 0; i < NS_CORNERS; i++) {
@@ -326,11 +424,6 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world)
                 n[i] = 1;
                 for (int a = 0; a < RP_DIM; a++)
                     n[i] *= x[a] ? t[a] : 1 - t[a];
-                for (int a = 0; a < RP_DIM; a++) {
-                    dn[i][a] = (x[a] ? 1 : -1) / h;
-                    for (int b = 0; b < RP_DIM; b++)
-                        dn[i][a] *= b == a ? 1 : x[b] ? t[b] : 1 - t[b];
-                }
                 y->mass[node[i]] += p->mass[k] * n[i];
                 for (int a = 0; a < RP_DIM; a++) {
                     double v = p->v[a][k];
@@ -339,6 +432,13 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world)
                     y->u[NS_PAD * node[i] + a] += p->mass[k] * n[i] * v;
                 }
             }
+            int64_t next = k + 1;
+            double other[3];
+            bool first = k == y->grid.first[block] || locate(y, p, k - 1, other) != locate(y, p, k, other);
+            while (first && next < y->grid.first[block + 1] && locate(y, p, next, other) == locate(y, p, k, t))
+                next++;
+            if (first)
+                cell_operator_ref(&w, k, next, node);
             double v = p->volume[k];
             y->viscous[node[0]] += v * world->materials[p->material[k]].viscosity;
             for (int i = 0; i < (y->stress_cell ? 1 : NS_CORNERS); i++) {
@@ -347,17 +447,6 @@ void NS(assemble_ref)(ns_system *y, const rp__world *world)
                 y->bulk[node[i]] += v * weight * inverse_phi(&w, p->material[k]);
                 y->friction[node[i]] += v * weight * w.friction[k];
                 y->cohesion[node[i]] += v * weight * w.cohesion[k];
-                for (int j = 0; j < NS_CORNERS; j++) {
-                    int slot = j;
-                    if (!y->stress_cell) {
-                        slot = (CY(j) - CY(i) + 1) * 3 + CX(j) - CX(i) + 1;
-#if RP_DIM == 3
-                        slot += 9 * (CZ(j) - CZ(i) + 1);
-#endif
-                    }
-                    for (int a = 0; a < RP_DIM; a++)
-                        y->g[(node[i] * y->stencil + slot) * RP_DIM + a] += v * weight * dn[j][a];
-                }
             }
         }
 }

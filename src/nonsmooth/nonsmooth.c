@@ -19,12 +19,14 @@ static const rp_param params[] = {
     { "rest", RP_REAL, AT(rest), 2, 0, 1e3, "", "velocities below this many times what the tolerance leaves undecided are zero", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "", "move grains out of places packed too tightly", NULL },
-    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.005, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
+    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.1, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
     { "slack", RP_REAL, AT(slack), 0.03, 0, 0.5, "", "grains touch from this part below the largest volume fraction on", NULL },
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },
+    { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "write the friction problems of so many steps, from the first on, in FCLIB form", NULL },
+    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "problems" },
     { 0 }
 };
 
