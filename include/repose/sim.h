@@ -109,6 +109,7 @@ typedef struct rp_body_def {
     const char *name;
     rp_body_kind kind;
     rp_shape *shape;              /* in the body's own frame */
+    rp_mesh_sequence *sequence;   /* scripted: a deforming solid, instead of the shape; its vertices push with their velocities */
     rp_motion *motion;            /* scripted; NULL = at rest at position/rotation */
     double position[3], rotation[3];
     double velocity[3], angular_velocity[3]; /* free: at the start */

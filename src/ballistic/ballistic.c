@@ -127,22 +127,6 @@ static rp__vec3 at_impact(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, rp_
     return rp__vec3_axpy(-sqrt(fmax(less, 0)) - vn, n, v);
 }
 
-/* Conservative advancement along the path in the frame of the body: the first place on it at the surface, if any.
- * a, b: start and end in that frame. */
-static bool path_meets(const rp__body *body, const rp__pose *frame, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
-{
-    rp__vec3 path = rp__vec3_sub(b, a);
-    double length = rp__vec3_norm(path), done = 0;
-    for (int k = 0; k < 64 && done <= length; k++) {
-        *at = length > 0 ? rp__vec3_axpy(done / length, path, a) : a;
-        double d = rp__body_distance(body, frame, *at, NULL);
-        if (d <= tiny)
-            return true;
-        done += d;
-    }
-    return false;
-}
-
 static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
 {
     work *w = context;
@@ -157,7 +141,7 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
         /* Far away: the distance at the end exceeds the path. */
         if (rp__body_distance(body, &none, b, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)) + tiny)
             continue;
-        if (!path_meets(body, &none, a, b, tiny, &at))
+        if (!rp__body_path_meets(body, a, b, tiny, &at))
             continue;
         double depth = rp__body_distance(body, &none, at, &n);
         at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */

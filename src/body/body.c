@@ -60,7 +60,14 @@ rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double 
             return rp__base_fail_prefix(result, "body '%s': ", def->name ? def->name : "");
         }
     }
-    body->def.shape = rp_shape_retain(def->shape);
+    if (def->sequence) {
+        rp_result result = rp_mesh_sequence_evaluate(def->sequence, time, &body->def.shape);
+        if (result != RP_OK)
+            return rp__base_fail_prefix(result, "body '%s': ", def->name ? def->name : "");
+        rp_mesh_sequence_retain(def->sequence);
+    } else {
+        rp_shape_retain(def->shape);
+    }
     body->def.motion = def->motion ? rp_motion_retain(def->motion) : NULL;
     return RP_OK;
 }
@@ -69,6 +76,7 @@ void rp__body_free(rp__body *body)
 {
     rp__base_free(body->samples);
     rp_shape_release(body->def.shape);
+    rp_mesh_sequence_release(body->def.sequence);
     if (body->def.motion)
         rp_motion_release(body->def.motion);
     memset(body, 0, sizeof *body);
@@ -80,6 +88,82 @@ double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 po
     rp__pose frame = *pose;
     frame.position = rp__vec3_sub(pose->position, rp__quat_rotate(pose->orientation, body->centre_local));
     return rp__shape_distance_posed(body->def.shape, &frame, point, gradient);
+}
+
+/* Conservative advancement: no step is longer than the distance. */
+bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
+{
+    rp__pose none = rp__pose_identity();
+    rp__vec3 path = rp__vec3_sub(b, a);
+    double length = rp__vec3_norm(path), done = 0;
+    for (int k = 0; k < 64 && done <= length; k++) {
+        *at = length > 0 ? rp__vec3_axpy(done / length, path, a) : a;
+        double d = rp__body_distance(body, &none, *at, NULL);
+        if (d <= tiny)
+            return true;
+        done += d;
+    }
+    return false;
+}
+
+/* Outwards by the distance, twice: combined shapes give a bound only. */
+static rp__vec3 to_surface(const rp__body *body, rp__vec3 x, double tiny)
+{
+    rp__pose none = rp__pose_identity();
+    for (int again = 0; again < 2; again++) {
+        rp__vec3 n;
+        double d = rp__body_distance(body, &none, x, &n);
+        if (!(d < 0))
+            break;
+        x = rp__vec3_axpy(tiny - d, n, x);
+    }
+    return x;
+}
+
+bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal)
+{
+    rp__pose none = rp__pose_identity();
+    rp__vec3 a = rp__pose_inverse_apply(&body->pose, x0), b = rp__pose_inverse_apply(&body->pose_next, *x1), at, n, m;
+    double end = rp__body_distance(body, &none, b, &m);
+    if (end > rp__vec3_norm(rp__vec3_sub(b, a)))
+        return false;
+    bool crossed = false;
+    double begin = rp__body_distance(body, &none, a, &n);
+    if (begin > -tiny && rp__body_path_meets(body, a, b, tiny, &at)) {
+        rp__body_distance(body, &none, at, &n);
+        double way = rp__vec3_dot(rp__vec3_sub(b, at), n);
+        /* Into the far half of the body or out there: the nearest surface is not the one it met. */
+        if (way < -tiny && rp__vec3_dot(m, n) < 0) {
+            crossed = true;
+            b = rp__vec3_axpy(tiny - way, n, b); /* it slides along the side it came from */
+            *normal = rp__quat_rotate(body->pose_next.orientation, n);
+        }
+    }
+    if (!crossed && end >= 0)
+        return false;
+    *x1 = rp__pose_apply(&body->pose_next, to_surface(body, b, tiny));
+    return crossed;
+}
+
+rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x)
+{
+    double at[3], v[3];
+    rp__vec3_store(at, rp__pose_inverse_apply(&body->pose_next, x));
+    rp_mesh_sequence_velocity(body->def.shape, at, v);
+    return rp__quat_rotate(body->pose_next.orientation, rp__vec3_load(v));
+}
+
+rp_result rp__body_deform(rp__body *body, double time)
+{
+    if (!body->def.sequence || !body->present)
+        return RP_OK;
+    rp_shape *next = NULL;
+    rp_result result = rp_mesh_sequence_evaluate(body->def.sequence, time, &next);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "body '%s' at t = %g s: ", body->def.name, time);
+    rp_shape_release(body->def.shape);
+    body->def.shape = next;
+    return RP_OK;
 }
 
 /* I_world = R I_local Rᵀ */

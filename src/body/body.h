@@ -8,7 +8,7 @@
 #include <repose/sim.h>
 
 typedef struct rp__body {
-    rp_body_def def;                    /* its shape and motion are retained */
+    rp_body_def def;                    /* its shape, sequence and motion are retained; the shape of a sequence is the present one */
     bool present;                       /* within [start, stop) */
     rp__pose pose;                      /* position = centre of mass of a free body, origin of the frame of a scripted one */
     rp__vec3 velocity, omega;           /* of that point, world frame; scripted: (pose_next - pose) / dt */
@@ -28,10 +28,24 @@ void rp__body_free(rp__body *body);
 /* Signed distance of a point to the body at `pose`, with its gradient. */
 double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
 
-/* Velocity of the body at a point of space: v + omega × (x - position). */
+/* Velocity of the nearest point of a deforming body within its own frame, turned into the world. */
+rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x);
+
+/* The first place at the surface on the way from a to b, both in the frame of the body; false when there is none. */
+bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at);
+
+/* Where a particle that went from x0 to x1 in this step is allowed to be: outside, on the side it came from, however thin or
+ * fast the body is. True when it had crossed the body; *normal is then that of the surface it met. */
+bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal);
+
+/* A deforming body takes the shape of the end of its step; others do nothing. */
+rp_result rp__body_deform(rp__body *body, double time);
+
+/* Velocity of the body at a point of space: v + omega × (x - position), and what its deformation adds. */
 static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)
 {
-    return rp__vec3_add(body->velocity, rp__vec3_cross(body->omega, rp__vec3_sub(x, body->pose.position)));
+    rp__vec3 v = rp__vec3_add(body->velocity, rp__vec3_cross(body->omega, rp__vec3_sub(x, body->pose.position)));
+    return body->def.sequence ? rp__vec3_add(v, rp__body_deforming(body, x)) : v;
 }
 
 /* World-frame inverse inertia, with the joint's constraint applied: the 6×6 inverse mass seen by an impulse (row-major,

@@ -99,20 +99,27 @@ static void keep_inside(const job *w, int64_t i, double *x)
     }
 }
 
-/* Out of the bodies, to their surface at the end of the step. */
-static void push_out(const job *w, double *x, uint64_t near)
+/* Out of the bodies, on the side where the particle was. One that crossed a body, thin or fast, keeps no speed into it. */
+static void push_out(const job *w, int64_t i, double *x, uint64_t near)
 {
+    rp__particles *p = w->world->particles;
     for (uint64_t bits = near; bits; bits &= bits - 1) {
         const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
-        for (int again = 0; again < 2; again++) {
-            rp__vec3 n, at = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 };
-            double d = rp__body_distance(body, &body->pose_next, at, &n), reach = w->y->lattice.h;
-            if (!(d < 0) || d < -2 * reach)
-                break;
-            x[0] -= d * n.x, x[1] -= d * n.y;
-            if (RP_DIM == 3)
-                x[2] -= d * n.z;
-        }
+        rp__vec3 n, to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 };
+        rp__vec3 from = { p->x[0][i], p->x[1][i], RP_DIM == 3 ? p->x[2][i] : 0 };
+        bool crossed = rp__body_keep_outside(body, from, 1e-6 * w->y->lattice.h, &to, &n);
+        x[0] = to.x, x[1] = to.y;
+        if (RP_DIM == 3)
+            x[2] = to.z;
+        if (!crossed)
+            continue;
+        rp__vec3 v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
+        double speed = rp__vec3_dot(rp__vec3_sub(v, rp__body_velocity_at(body, to)), n);
+        if (speed < 0)
+            v = rp__vec3_axpy(-speed, n, v);
+        p->v[0][i] = v.x, p->v[1][i] = v.y;
+        if (RP_DIM == 3)
+            p->v[2][i] = v.z;
     }
 }
 
@@ -125,7 +132,8 @@ static uint64_t bodies_near(const job *w, int64_t block)
     for (int k = 0; k < w->world->body_count && k < 64; k++) {
         const rp__body *body = &w->world->bodies[k];
         rp__vec3 n;
-        if (body->present && rp__body_distance(body, &body->pose_next, rp__vec3_load(x), &n) < (2 * sqrt(RP_DIM) + 2) * h)
+        double way = rp__vec3_norm(rp__body_velocity_at(body, rp__vec3_load(x))) * w->dt;
+        if (body->present && rp__body_distance(body, &body->pose_next, rp__vec3_load(x), &n) < (2 * sqrt(RP_DIM) + 2) * h + way)
             near |= (uint64_t)1 << k;
     }
     return near;
@@ -185,7 +193,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                     x[a] += shift[a];
             }
             if (near)
-                push_out(w, x, near);
+                push_out(w, i, x, near);
             keep_inside(w, i, x);
             for (int a = 0; a < RP_DIM; a++)
                 p->x[a][i] = x[a];

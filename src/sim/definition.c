@@ -135,8 +135,11 @@ static rp_result check_contents(const rp_sim_def *def)
             return rp__base_fail(RP_BAD_ARGUMENT, "sink '%s' has no shape", or_empty(def->sinks[s].name));
     for (int b = 0; b < def->body_count; b++) {
         const rp_body_def *d = &def->bodies[b];
-        if (!d->shape)
+        if (!d->shape && !d->sequence)
             return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has no shape", or_empty(d->name));
+        if (d->sequence && (d->shape || d->kind == RP_BODY_FREE))
+            return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' is a mesh sequence: it has no other shape and cannot be free",
+                                 or_empty(d->name));
         if (d->surface.kind == RP_OPEN || d->surface.kind == RP_PERIODIC)
             return rp__base_fail(RP_BAD_ARGUMENT, "body '%s': a body's surface is stick, slip or frictional",
                                  or_empty(d->name));

@@ -263,8 +263,10 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
 {
     rp__world *world = &sim->world;
     memset(world->wall_force, 0, sizeof world->wall_force);
-    for (int b = 0; b < world->body_count; b++)
+    for (int b = 0; b < world->body_count; b++) {
         RP_TRY(rp__body_begin(&world->bodies[b], sim->time, dt, sim->def.gravity, sim->def.dim));
+        RP_TRY(rp__body_deform(&world->bodies[b], sim->time + dt * (1 - 1e-9))); /* velocities of the piece just gone through */
+    }
     tell_jumps(sim, dt);
     RP_TRY(sim->method->step(sim->state, world, dt, stats));
     rp__body_room room = body_room(sim);
