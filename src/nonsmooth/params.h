@@ -23,6 +23,8 @@ typedef struct rp__nonsmooth_params {
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;
+    int64_t dump_problems;
+    char *dump_folder;
 } rp__nonsmooth_params;
 
 /* Fields added to the particles, in this order from the first. */

@@ -4,8 +4,8 @@
  *
  * Split: when the longest semi-axis is split_ratio times the shortest and longer than the particle was at birth, and its volume is
  * at least 1/8 of the mean. The two halves of an ellipsoid have their centres at 3/8 a (3D) or 4/(3 pi) a (2D) along the axis: the
- * children sit there, with half the volume and mass, the velocity that the affine field v + c (x - x_p) has there, and the F that keeps
- * the second moment. The first child keeps the id, the second gets a new one.
+ * children sit there (at most half a cell away), with half the volume and mass, the same velocity and gradient (a gradient found near
+ * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the id, the second gets a new one.
  *
  * Merge: two particles of a cell that has half as many particles again as a full cell at birth, at most the mean volume together (no
  * limit in a cell with more than most_per_cell), closer than the sum of their radii. Volume, mass, centre of mass, momentum and second moment are kept;
@@ -105,13 +105,8 @@ static void split_one(store *s, int64_t i, int64_t to, const double *offset)
     s->size[i] *= RP_DIM == 3 ? 0.79370052598409973738 : 0.70710678118654752440;
     rp__particles_copy_one(p, i, to);
     p->id[to] = id;
-    for (int a = 0; a < RP_DIM; a++) {
-        double dv = 0;
-        for (int b = 0; b < RP_DIM; b++)
-            dv += s->gradient[3 * a + b][i] * offset[b];
+    for (int a = 0; a < RP_DIM; a++)
         p->x[a][i] -= offset[a], p->x[a][to] += offset[a];
-        p->v[a][i] -= dv, p->v[a][to] += dv;
-    }
 }
 
 static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool crowded)
@@ -230,8 +225,9 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
                 continue;
             y->remove[i] = 0;
             axes(&s, i, &longest, &shortest, d);
+            double reach = CENTRE * longest < 0.5 * y->lattice.h ? CENTRE * longest : 0.5 * y->lattice.h;
             for (int k = 0; k < RP_DIM; k++) {
-                d[k] *= CENTRE * longest;
+                d[k] *= reach;
                 a[k] = p->x[k][i] - d[k], b[k] = p->x[k][i] + d[k];
             }
             if (!inside(low, high, a) || !inside(low, high, b))

@@ -229,6 +229,9 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
 /* Power taken by friction: -sum lambda : gamma [W]. */
 double NS(dissipation)(const ns_system *y);
 
+/* dump_dim.c: the problem as it stands before the solve, to a file. */
+rp_result NS(dump_problem)(const ns_system *y);
+
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
 double NS(volume_error)(ns_system *y);
 rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any);

@@ -1,6 +1,8 @@
 /* What the method keeps (momentum, mass, energy, bytes whatever the threads, its state) and what it survives. */
 #include "nonsmooth/scene_tests.h"
 
+#include <repose/friction.h>
+
 /* Two clouds thrown at each other without gravity in an open domain: momentum and mass stay to rounding, through the dense state
  * and out of it again. */
 static void clouds_keep_momentum(void **state)
@@ -116,7 +118,9 @@ static void energy_never_grows(void **state)
             fail_msg("step %d: energy %.15g J after %.15g J", k, energy, last);
         last = energy;
     }
-    assert_true(scene_fastest(&s) < 1e-5);
+    /* Thrown at 1 m/s, and 50 s later as good as at rest. */
+    if (!(scene_fastest(&s) < 1e-4))
+        fail_msg("still moves with %g m/s", scene_fastest(&s));
     rp_expression_release(s.grains[0].velocity_field);
     scene_end(&s);
 }
@@ -327,6 +331,36 @@ static void odd_places_survive(void **state)
     }
 }
 
+/* The problems written are those that the friction library reads and solves. */
+static void problems_can_be_written(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        char folder[] = "/tmp/repose-problems-XXXXXX", path[128];
+        assert_non_null(mkdtemp(folder));
+        const int cells[3] = { 8, 8, 6 };
+        const double from[3] = { 0, 0, 0 }, to[3] = { 3, dim == 2 ? 6 : 3, 4 };
+        scene s;
+        scene_begin(&s, dim, 0.05, cells, from, to);
+        scene_set(&s, "dump_problems", "1");
+        scene_set(&s, "dump_folder", folder);
+        scene_start(&s);
+        rp_step_stats stats;
+        scene_step(&s, &stats);
+        scene_step(&s, &stats);
+        snprintf(path, sizeof path, "%s/problem-000000.hdf5", folder);
+        rp_friction *problem;
+        if (rp_friction_read(path, &problem) != RP_OK)
+            fail_msg("%s", rp_last_error());
+        rp_friction_destroy(problem);
+        remove(path);
+        snprintf(path, sizeof path, "%s/problem-000001.hdf5", folder);
+        assert_null(fopen(path, "r"));
+        remove(folder);
+        scene_end(&s);
+    }
+}
+
 /* Every allocation fails once: a result, no leak, no crash. */
 static void out_of_memory_is_told(void **state)
 {
@@ -364,6 +398,7 @@ int main(void)
         cmocka_unit_test(local_solvers_agree),
         cmocka_unit_test(odd_scenes_survive),
         cmocka_unit_test(odd_places_survive),
+        cmocka_unit_test(problems_can_be_written),
         cmocka_unit_test(out_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
