@@ -3,7 +3,7 @@ BUILD  ?= build
 JOBS   ?= $(shell nproc)
 PRESET ?= release
 
-.PHONY: all packages configure build demo test check-all bench gallery clean help
+.PHONY: all packages configure build demo test check-all bench validate validate-all gallery clean help
 
 all: build
 
@@ -11,6 +11,7 @@ help:
 	@echo "make demo      install packages, build, run the main scene, leave a picture and a video in out/demo"
 	@echo "make test      install packages, build, run every test"
 	@echo "make check-all the tests again under sanitizers and with clang"
+	@echo "make validate  numbers beside theory and experiments, to docs/validation.md;  make validate-all  the costly ones too"
 	@echo "make bench     benchmarks;  make gallery  pictures of every bundled scene"
 
 packages:
@@ -35,6 +36,12 @@ check-all: packages
 
 bench: build
 	@tools/bench $(BUILD)
+
+validate: build
+	@$(BUILD)/repose validate --page docs
+
+validate-all: build
+	@$(BUILD)/repose validate --all --page docs
 
 gallery: build
 	@tools/gallery $(BUILD)

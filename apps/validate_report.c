@@ -220,15 +220,15 @@ static bool section_line(const char *folder, const char *name, char *line, size_
     return true;
 }
 
-static void append_section(FILE *stream, const char *folder, const char *name)
+/* Copies a file of text, without its first line when that is the row of the table. */
+static void append_file(FILE *stream, const char *path)
 {
-    char path[1400], line[4096];
-    snprintf(path, sizeof path, "%s/validation/%s.md", folder, name);
+    char line[4096];
     FILE *section = fopen(path, "r");
     if (!section)
         return;
-    if (fgets(line, sizeof line, section)) /* the row of the table */
-        while (fgets(line, sizeof line, section))
+    while (fgets(line, sizeof line, section))
+        if (strncmp(line, "<!-- ", 5) != 0)
             fputs(line, stream);
     fputc('\n', stream);
     fclose(section);
@@ -259,7 +259,11 @@ bool report_page(const char *cases, const char *folder)
                 found ? line : "not run yet | | | ", strcmp(validation_text(&v, "affordable"), "true") == 0 ? "validate" : "validate-all");
     }
     fprintf(stream, "\n");
-    for (const validation_case *c = validate_cases; c->name; c++)
-        append_section(stream, folder, c->name);
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        snprintf(path, sizeof path, "%s/validation/%s.md", folder, c->name);
+        append_file(stream, path);
+    }
+    snprintf(path, sizeof path, "%s/missing.md", cases);
+    append_file(stream, path);
     return fclose(stream) == 0;
 }
