@@ -8,6 +8,8 @@
 typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
 typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL } rp__nonsmooth_local;
 
+typedef enum rp__nonsmooth_correction { RP__CORRECT_NOT, RP__CORRECT_PRESSURE, RP__CORRECT_POSITION } rp__nonsmooth_correction;
+
 typedef struct rp__nonsmooth_params {
     int stress;             /* rp__nonsmooth_stress */
     double tolerance;       /* of the mean residual, in units of the typical stress rho (g L + u^2) */
@@ -17,7 +19,7 @@ typedef struct rp__nonsmooth_params {
     bool warm_start;
     double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
-    bool volume_correction;
+    int volume_correction;   /* rp__nonsmooth_correction */
     double volume_tolerance; /* over-packing left alone */
     double slack;            /* packing this much below the largest counts as touching */
     bool split, merge;

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define NS_OPENING 1.0 /* [1/s] */
+
 typedef struct job {
     ns_system *y;
     const rp__world *world;
@@ -63,6 +65,10 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             active |= (uint64_t)1 << l;
             double phi = v / y->bulk[i], free_volume = phi * ((1 - y->params->slack) * y->room[i] - y->bulk[i]);
             s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
+            /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it. */
+            double over = y->bulk[i] - (1 + y->params->volume_tolerance) * y->room[i];
+            if (over > 0 && y->params->volume_correction == RP__CORRECT_PRESSURE)
+                s->k = -phi * NS_OPENING * over / NS_TRACE;
             s->mu = NS_CONE * y->friction[i] / v;
             /* Cohesion only where grains touch. */
             s->cohesion = y->bulk[i] > 0.9 * y->room[i] ? NS_COHESION_N * y->cohesion[i] / v : 0;
