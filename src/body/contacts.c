@@ -99,11 +99,12 @@ static void thin(gathered *g, int64_t first, int dim)
     g->count = first + n;
 }
 
-static bool is_flat(const rp__body *body, const touch *t)
+/* Cosine between the outward normals of the two surfaces: -1 where they face each other. */
+static double facing(const rp__body *body, const touch *t)
 {
     rp__vec3 m;
     rp__body_distance(body, &body->pose, t->point, &m);
-    return rp__vec3_dot(m, t->axis[0]) < -1 + 1e-6;
+    return rp__vec3_dot(m, t->axis[0]);
 }
 
 static rp_result add(gathered *g, const touch *t)
@@ -193,7 +194,10 @@ static rp_result touch_body(const rp__body *bodies, int a, int b, const rp__body
         t.axis[0] = rp__vec3_unit(n, rp__vec3_make(0, 0, 1));
         t.mu = fmin(coefficient(&body->def.surface), coefficient(&other->def.surface));
         make_axes(&t, room->dim);
-        t.flat = is_flat(body, &t);
+        double cosine = facing(body, &t);
+        if (cosine > 0) /* the far side of a body that is deep inside */
+            continue;
+        t.flat = cosine < -1 + 1e-6;
         RP_TRY(add(g, &t));
     }
     RP_TRY(add_deepest(bodies, a, b, room, first, g));
@@ -221,7 +225,10 @@ static rp_result touch_wall(const rp__body *bodies, int a, int face, const rp__b
             continue;
         t.mu = fmin(coefficient(&body->def.surface), coefficient(&room->wall[face]));
         make_axes(&t, room->dim);
-        t.flat = is_flat(body, &t);
+        double cosine = facing(body, &t);
+        if (cosine > 0) /* the far side of a body that is deep inside */
+            continue;
+        t.flat = cosine < -1 + 1e-6;
         RP_TRY(add(g, &t));
     }
     RP_TRY(add_deepest(bodies, a, -1 - face, room, first, g));

@@ -1,0 +1,454 @@
+/* Bodies among grains, through the public functions: forces, friction on an incline, momentum, leaks, deforming bodies. */
+#include "cmocka_test.h"
+
+#include <math.h>
+#include <repose/repose.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEGREE (3.14159265358979323846 / 180)
+
+/* A scene to fill in: one material, one region of grains, up to four bodies. */
+typedef struct setting {
+    rp_sim_def def;
+    rp_material_def sand;
+    rp_grains_def grains;
+    rp_body_def bodies[4];
+    rp_params *params;
+    rp_sim *sim;
+} setting;
+
+static void begin(setting *s, int dim, double x, double y, double z, double h)
+{
+    memset(s, 0, sizeof *s);
+    s->def = rp_default_sim_def();
+    s->sand = rp_default_material_def();
+    s->sand.name = "sand";
+    s->sand.density = 2500;
+    s->sand.volume_fraction = 0.6;
+    s->grains = rp_default_grains_def();
+    s->grains.sampling = RP_REGULAR;
+    s->grains.per_cell = dim == 2 ? 9 : 8;
+    s->def.dim = dim;
+    s->def.upper[0] = x, s->def.upper[1] = y, s->def.upper[2] = z;
+    s->def.cell_size = h;
+    s->def.gravity[0] = s->def.gravity[1] = s->def.gravity[2] = 0;
+    s->def.gravity[dim - 1] = -9.81;
+    s->def.method = "nonsmooth";
+    s->def.frame_rate = 50;
+    s->def.duration = 100;
+    s->def.threads = 1;
+    for (int f = 0; f < 6; f++)
+        s->def.wall[f] = (rp_surface){ RP_SLIP, 0, 0 };
+    assert_int_equal(rp_params_create("nonsmooth", &s->params), RP_OK);
+}
+
+static rp_body_def *add_body(setting *s, const char *name, rp_shape *shape)
+{
+    rp_body_def *b = &s->bodies[s->def.body_count++];
+    *b = rp_default_body_def();
+    b->name = name;
+    b->shape = shape;
+    return b;
+}
+
+static void start(setting *s)
+{
+    s->def.materials = &s->sand;
+    s->def.material_count = 1;
+    s->def.grains = &s->grains;
+    s->def.grains_count = s->grains.shape ? 1 : 0;
+    s->def.bodies = s->bodies;
+    s->def.method_params = rp_params_data(s->params);
+    rp_result result = rp_sim_create(&s->def, &s->sim);
+    if (result != RP_OK)
+        print_message("%s\n", rp_last_error());
+    assert_int_equal(result, RP_OK);
+}
+
+static void step(setting *s)
+{
+    rp_step_stats stats;
+    rp_result result = rp_sim_step(s->sim, &stats);
+    if (result != RP_OK)
+        print_message("%s\n", rp_last_error());
+    assert_int_equal(result, RP_OK);
+}
+
+static void finish(setting *s)
+{
+    rp_sim_destroy(s->sim);
+    rp_params_destroy(s->params);
+    rp_shape_release(s->grains.shape);
+    for (int b = 0; b < s->def.body_count; b++)
+        rp_shape_release(s->bodies[b].shape);
+}
+
+static rp_shape *box(double x0, double y0, double z0, double x1, double y1, double z1)
+{
+    double centre[3] = { (x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2 };
+    double half[3] = { (x1 - x0) / 2, (y1 - y0) / 2, (z1 - z0) / 2 };
+    rp_shape *shape = NULL;
+    assert_int_equal(rp_shape_box(centre, half, 0, &shape), RP_OK);
+    return shape;
+}
+
+static rp_shape *ball(double x, double y, double z, double r)
+{
+    double centre[3] = { x, y, z };
+    rp_shape *shape = NULL;
+    assert_int_equal(rp_shape_sphere(centre, r, &shape), RP_OK);
+    return shape;
+}
+
+/* Mass, mean position and mean velocity of the grains. */
+static double means(const setting *s, double place[3], double speed[3])
+{
+    rp_field_view x, v, m;
+    assert_int_equal(rp_sim_field_named(s->sim, "position", &x), RP_OK);
+    assert_int_equal(rp_sim_field_named(s->sim, "velocity", &v), RP_OK);
+    assert_int_equal(rp_sim_field_named(s->sim, "mass", &m), RP_OK);
+    double total = 0;
+    memset(place, 0, 3 * sizeof *place);
+    memset(speed, 0, 3 * sizeof *speed);
+    const double *mass = m.data;
+    for (int64_t i = 0; i < rp_sim_particle_count(s->sim); i++) {
+        total += mass[i];
+        for (int a = 0; a < 3; a++) {
+            place[a] += mass[i] * ((const double *)x.data)[a * x.stride + i];
+            speed[a] += mass[i] * ((const double *)v.data)[a * v.stride + i];
+        }
+    }
+    for (int a = 0; a < 3; a++)
+        place[a] /= total, speed[a] /= total;
+    return total;
+}
+
+/* ---- at rest ---- */
+
+static void the_sand_carries_its_weight(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 1, 0.6, 0, 0.05);
+    s.grains.shape = box(0, 0, -1, 1, 0.25, 1);
+    rp_body_def *b = add_body(&s, "box", box(-0.15, -0.05, -0.5, 0.15, 0.05, 0.5));
+    b->kind = RP_BODY_FREE;
+    b->density = 1500;
+    b->position[0] = 0.52, b->position[1] = 0.301;
+    start(&s);
+    double force = 0;
+    int count = 0;
+    rp_body_state now;
+    while (rp_sim_time(s.sim) < 1) {
+        step(&s);
+        assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+        if (rp_sim_time(s.sim) > 0.75)
+            force += now.force[1], count++;
+    }
+    print_message("weight: force / weight = %.5f, y = %.5f, vy = %.3g\n", force / count / (9.81 * now.mass), now.position[1],
+                  now.velocity[1]);
+    assert_true(fabs(force / count / (9.81 * now.mass) - 1) < 0.01);
+    assert_true(fabs(now.velocity[1]) < 1e-3);
+    finish(&s);
+}
+
+static void buried_bodies_stay(void **unused)
+{
+    (void)unused;
+    const double densities[2] = { 1500, 4000 };
+    for (int k = 0; k < 2; k++) {
+        setting s;
+        begin(&s, 2, 1, 0.6, 0, 0.05);
+        rp_shape *all = box(0, 0, -1, 1, 0.5, 1), *hole = ball(0.51, 0.26, 0, 0.11);
+        assert_int_equal(rp_shape_difference(all, hole, &s.grains.shape), RP_OK);
+        rp_shape_release(all), rp_shape_release(hole);
+        rp_body_def *b = add_body(&s, "ball", ball(0, 0, 0, 0.11));
+        b->kind = RP_BODY_FREE;
+        b->density = densities[k];
+        b->position[0] = 0.51, b->position[1] = 0.26;
+        start(&s);
+        rp_body_state now = { 0 }, settled = { 0 };
+        while (rp_sim_time(s.sim) < 5) {
+            step(&s);
+            assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+            if (rp_sim_time(s.sim) < 0.5)
+                settled = now;
+        }
+        print_message("buried, %g kg/m3: moved %.5f m since the start, %.5f m since 0.5 s\n", densities[k],
+                      now.position[1] - 0.26, now.position[1] - settled.position[1]);
+        assert_true(fabs(now.position[1] - 0.26) < 0.25 * s.def.cell_size);      /* the first packing is not perfect */
+        assert_true(fabs(now.position[1] - settled.position[1]) < 0.02 * s.def.cell_size);
+        finish(&s);
+    }
+}
+
+/* ---- inclines ---- */
+
+/* A slab of sand on a plane with friction 1/2. `turn` is the angle of the plane with the grid, `slope` that with the
+ * horizontal: gravity is turned to suit. Returns the acceleration down the plane, and friction over pressure on it. */
+static void slide(double turn, double slope, double until, double *acceleration, double *ratio)
+{
+    setting s;
+    begin(&s, 2, 2.4, 2.4, 0, 0.06);
+    double n[3] = { -sin(turn), cos(turn), 0 }, t[3] = { cos(turn), sin(turn), 0 };
+    double point[3] = { 1.2 + 0.013 - 0.3 * n[0], 1.2 + 0.007 - 0.3 * n[1], 0 };
+    rp_shape *plane;
+    assert_int_equal(rp_shape_plane(point, n, &plane), RP_OK);
+    rp_body_def *b = add_body(&s, "plane", plane);
+    b->surface = (rp_surface){ RP_FRICTIONAL, 0.5, 0 };
+    /* gravity leans towards -t */
+    for (int a = 0; a < 3; a++)
+        s.def.gravity[a] = 9.81 * (-cos(slope) * n[a] - sin(slope) * t[a]);
+    double half[3] = { 0.45, 0.1, 10 }, zero[3] = { 0, 0, 0 }, rotation[3] = { 0, 0, turn };
+    double centre[3] = { point[0] + 0.1 * n[0], point[1] + 0.1 * n[1], 0 };
+    for (int a = 0; a < 2; a++)
+        centre[a] += 0.2 * t[a];
+    rp_shape *slab;
+    assert_int_equal(rp_shape_box(zero, half, 0, &slab), RP_OK);
+    assert_int_equal(rp_shape_place(slab, centre, rotation, 1, &s.grains.shape), RP_OK);
+    rp_shape_release(slab);
+    s.sand.friction = 5; /* the slab keeps its shape */
+
+    s.def.frame_rate = 100;
+    start(&s);
+    /* The slope of the speed over time by least squares, after the slab has settled. */
+    double x[3], v[3], count = 0, st = 0, sv = 0, stt = 0, stv = 0, across = 0, along = 0;
+    while (rp_sim_time(s.sim) < until) {
+        rp_body_state plane_now;
+        step(&s);
+        means(&s, x, v);
+        double now = rp_sim_time(s.sim), speed = -(v[0] * t[0] + v[1] * t[1]);
+        if (now <= 0.1)
+            continue;
+        count++, st += now, sv += speed, stt += now * now, stv += now * speed;
+        assert_int_equal(rp_sim_body(s.sim, 0, &plane_now), RP_OK);
+        for (int a = 0; a < 2; a++)
+            across -= plane_now.force[a] * n[a], along -= plane_now.force[a] * t[a];
+    }
+    *acceleration = (count * stv - st * sv) / (count * stt - st * st);
+    *ratio = along / across;
+    finish(&s);
+}
+
+/* A sliding slab is held back by mu times its pressure. The plane lies between two rows of nodes. */
+static void slabs_slide_as_coulomb_says(void **unused)
+{
+    (void)unused;
+    double a, ratio, slope = 35 * DEGREE, exact = 9.81 * (sin(slope) - 0.5 * cos(slope));
+    slide(0, slope, 0.5, &a, &ratio);
+    print_message("slope 35: friction / pressure = %.4f, a / exact = %.4f\n", ratio, a / exact);
+    assert_true(fabs(ratio / 0.5 - 1) < 0.02);
+    assert_true(fabs(a / exact - 1) < 0.02);
+}
+
+/* ---- momentum ---- */
+
+/* A ball flies into a cloud of sand without gravity: what one gains the other loses. */
+static void momentum_is_only_exchanged(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 2, 1, 0, 0.05);
+    memset(s.def.gravity, 0, sizeof s.def.gravity);
+    for (int f = 0; f < 6; f++)
+        s.def.wall[f].kind = RP_OPEN;
+    s.grains.shape = box(1, 0.3, -1, 1.3, 0.7, 1);
+    rp_body_def *b = add_body(&s, "ball", ball(0, 0, 0, 0.12));
+    b->kind = RP_BODY_FREE;
+    b->density = 2000;
+    b->position[0] = 0.8, b->position[1] = 0.53;
+    b->velocity[0] = 2;
+    start(&s);
+    rp_body_state now;
+    double x[3], v[3], mass, gained = 0, last = 0, before;
+    assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+    before = now.mass * now.velocity[0];
+    while (rp_sim_time(s.sim) < 0.3) {
+        step(&s);
+        assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+        gained -= now.force[0] * (rp_sim_time(s.sim) - last);
+        last = rp_sim_time(s.sim);
+    }
+    mass = means(&s, x, v);
+    double total = mass * v[0] + now.mass * now.velocity[0];
+    print_message("momentum: %.6f before, %.6f after; ball lost %.6f, told by its force %.6f\n", before, total,
+                  before - now.mass * now.velocity[0], gained);
+    assert_true(mass * v[0] > 0.1 * before);
+    assert_true(fabs(total / before - 1) < 1e-3);
+    assert_true(fabs(gained / (before - now.mass * now.velocity[0]) - 1) < 1e-3);
+    finish(&s);
+}
+
+/* ---- leaks ---- */
+
+static int64_t count_beyond(const setting *s, int axis, double bound, bool above)
+{
+    rp_field_view x;
+    assert_int_equal(rp_sim_field_named(s->sim, "position", &x), RP_OK);
+    int64_t count = 0;
+    for (int64_t i = 0; i < rp_sim_particle_count(s->sim); i++) {
+        double at = ((const double *)x.data)[axis * x.stride + i];
+        count += above ? at > bound : at < bound;
+    }
+    return count;
+}
+
+/* Sand on a shelf a fifth of a cell thick, off the lattice; none may come through. */
+static void thin_sheets_hold(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 0.8, 1, 0, 0.05);
+    s.grains.shape = box(0, 0.54, -1, 0.8, 0.8, 1);
+    add_body(&s, "sheet", box(-1, 0.5, -1, 2, 0.51, 1));
+    assert_int_equal(rp_params_set(s.params, "split", "false"), RP_OK);
+    start(&s);
+    while (rp_sim_time(s.sim) < 1)
+        step(&s);
+    double x[3], v[3];
+    means(&s, x, v);
+    int64_t leaked = count_beyond(&s, 1, 0.505, false);
+    print_message("sheet: %lld of %lld particles below, mean height %.4f m\n", (long long)leaked,
+                  (long long)rp_sim_particle_count(s.sim), x[1]);
+    assert_int_equal(leaked, 0);
+    finish(&s);
+}
+
+/* A thin blade as high as the domain sweeps through sand, several cells a step. */
+static void fast_blades_leave_nothing_behind(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 2, 0.5, 0, 0.05);
+    s.grains.shape = box(0.3, 0, -1, 0.9, 0.3, 1);
+    rp_body_def *b = add_body(&s, "blade", box(-0.01, -1, -1, 0.01, 2, 1));
+    rp_keyframe keys[2] = { { 0, { 0.2, 0, 0 }, { 0, 0, 0 } }, { 0.1, { 1.2, 0, 0 }, { 0, 0, 0 } } };
+    assert_int_equal(rp_motion_keyframes(keys, 2, RP_LINEAR, &b->motion), RP_OK);
+    s.def.substeps = 1; /* 10 m/s: 4 cells a step */
+    start(&s);
+    rp_body_state now;
+    while (rp_sim_time(s.sim) < 0.08)
+        step(&s);
+    assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+    int64_t behind = count_beyond(&s, 0, now.position[0], false);
+    print_message("blade: %lld of %lld particles behind\n", (long long)behind, (long long)rp_sim_particle_count(s.sim));
+    assert_int_equal(behind, 0);
+    rp_motion_release(b->motion);
+    finish(&s);
+}
+
+/* ---- deforming ---- */
+
+/* A box that grows to the right pushes the sand with the velocity of its own side. */
+static void growing_meshes_push(void **unused)
+{
+    (void)unused;
+    static const int32_t triangles[36] = { 0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4,
+                                           2, 3, 7, 2, 7, 6, 0, 4, 7, 0, 7, 3, 1, 2, 6, 1, 6, 5 };
+    double small[24], large[24];
+    for (int k = 0; k < 8; k++) {
+        double corner[3] = { k % 4 == 1 || k % 4 == 2, k % 4 >= 2, k / 4 };
+        small[3 * k] = -0.2 + 0.4 * corner[0], large[3 * k] = -0.2 + 0.7 * corner[0];
+        small[3 * k + 1] = large[3 * k + 1] = -0.5 + 1.5 * corner[1];
+        small[3 * k + 2] = large[3 * k + 2] = -0.5 + corner[2];
+    }
+    const double *at[2] = { small, large }, times[2] = { 0, 0.5 };
+    setting s;
+    begin(&s, 2, 1.5, 0.6, 0, 0.05);
+    s.grains.shape = box(0.2, 0, -1, 0.9, 0.2, 1);
+    rp_body_def *b = add_body(&s, "grower", NULL);
+    assert_int_equal(rp_mesh_sequence_create_data(at, times, 2, 8, triangles, 12, &b->sequence), RP_OK);
+    start(&s);
+    while (rp_sim_time(s.sim) < 0.4)
+        step(&s);
+    double x[3], v[3];
+    means(&s, x, v);
+    int64_t inside = count_beyond(&s, 0, 0.2 + 0.3 * 0.4 / 0.5 - 1e-3, false);
+    print_message("grower: mean speed %.3f m/s, side 0.6 m/s, %lld particles inside\n", v[0], (long long)inside);
+    assert_int_equal(inside, 0);
+    assert_true(v[0] > 0.2 && v[0] < 0.9);
+    rp_mesh_sequence_release(b->sequence);
+    finish(&s);
+}
+
+/* ---- what is refused or told ---- */
+
+static void bad_bodies_are_refused(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 1, 1, 0, 0.1);
+    rp_body_def *b = add_body(&s, "feather", ball(0.5, 0.5, 0, 0.2));
+    b->kind = RP_BODY_FREE;
+    b->density = 0;
+    s.def.materials = &s.sand;
+    s.def.material_count = 1;
+    s.def.bodies = s.bodies;
+    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
+    assert_non_null(strstr(rp_last_error(), "mass"));
+    b->density = 1000;
+    b->position[0] = NAN;
+    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
+    assert_non_null(strstr(rp_last_error(), "position"));
+    b->position[0] = 0;
+    b->surface.friction = -1;
+    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
+    assert_non_null(strstr(rp_last_error(), "friction"));
+    assert_null(s.sim);
+    finish(&s);
+}
+
+static int told;
+
+static void listen(void *context, rp_log_level level, const char *text)
+{
+    (void)context;
+    (void)level;
+    told += strstr(text, "inside") != NULL || strstr(text, "jump") != NULL;
+}
+
+/* Bodies in each other, a body in a wall, and one that jumps: each is told once, and the run goes on. */
+static void doubtful_bodies_are_told(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 1, 1, 0, 0.1);
+    for (int k = 0; k < 2; k++) {
+        rp_body_def *b = add_body(&s, k ? "one" : "other", ball(0, 0, 0, 0.1));
+        b->kind = RP_BODY_FREE;
+        b->position[0] = 0.5 + 0.15 * k, b->position[1] = 0.02;
+    }
+    told = 0;
+    rp_set_log(listen, NULL, RP_LOG_WARNING);
+    start(&s);
+    assert_true(told >= 3);
+    while (rp_sim_time(s.sim) < 1)
+        step(&s);
+    rp_body_state a, b;
+    assert_int_equal(rp_sim_body(s.sim, 0, &a), RP_OK);
+    assert_int_equal(rp_sim_body(s.sim, 1, &b), RP_OK);
+    double apart = hypot(a.position[0] - b.position[0], a.position[1] - b.position[1]);
+    print_message("overlap: %.4f m apart, heights %.4f %.4f\n", apart, a.position[1], b.position[1]);
+    assert_true(apart > 0.19);
+    assert_true(a.position[1] > 0.09 && b.position[1] > 0.09);
+    rp_set_log(NULL, NULL, RP_LOG_WARNING);
+    finish(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sand_carries_its_weight),
+        cmocka_unit_test(buried_bodies_stay),
+        cmocka_unit_test(slabs_slide_as_coulomb_says),
+        cmocka_unit_test(momentum_is_only_exchanged),
+        cmocka_unit_test(thin_sheets_hold),
+        cmocka_unit_test(fast_blades_leave_nothing_behind),
+        cmocka_unit_test(growing_meshes_push),
+        cmocka_unit_test(bad_bodies_are_refused),
+        cmocka_unit_test(doubtful_bodies_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
