@@ -6,9 +6,11 @@
 #include "exec/exec.h"
 #include "math/lanes.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NS_OPENING 1.0 /* [1/s] */
+#define NS_MOVING 2e-3
 
 typedef struct job {
     ns_system *y;
@@ -47,6 +49,18 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* Whether the grains at a node cross more than NS_MOVING of a cell in this step. */
+static bool moves(const job *w, int64_t i)
+{
+    const double *u = ns_velocity(w->y, i);
+    double sum = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        double before = u[a] - w->dt * w->world->def->gravity[a];
+        sum += before * before;
+    }
+    return sqrt(sum) * w->dt > NS_MOVING * w->y->lattice.h;
+}
+
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -65,9 +79,10 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             active |= (uint64_t)1 << l;
             double phi = v / y->bulk[i], free_volume = phi * ((1 - y->params->slack) * y->room[i] - y->bulk[i]);
             s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
-            /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it. */
+            /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it; only where
+             * grains move, so that what rests goes on resting. */
             double over = y->bulk[i] - (1 + y->params->volume_tolerance) * y->room[i];
-            if (over > 0 && y->params->volume_correction == RP__CORRECT_PRESSURE)
+            if (over > 0 && y->params->volume_correction == RP__CORRECT_PRESSURE && moves(w, i))
                 s->k = -phi * NS_OPENING * over / NS_TRACE;
             s->mu = NS_CONE * y->friction[i] / v;
             /* Cohesion only where grains touch. */
