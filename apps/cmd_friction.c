@@ -406,7 +406,7 @@ static int friction_main(int argc, char **argv)
 const command command_friction = {
     .name = "friction",
     .usage = "solve|bench|info [FILE]... [--solver S] [--tolerance E] [--time-limit T] [--output DIR] [--json]",
-    .summary = "solves and compares Coulomb friction problems in FCLIB files",
+    .summary = "Solves and compares Coulomb friction problems in FCLIB files",
     .details = "solve prints a row a file: status, iterations, seconds, the mean and largest residual (natural map with De Saxcé's "
                "correction, relative to the free velocities) and the mean residual of a second function (Alart and Curnier).\n"
                "bench solves every file with every solver and prints how often and how fast; with --output it writes times.csv, "

@@ -24,6 +24,8 @@ static int resume_main(int argc, char **argv)
     int code = options_parse(&command_resume, &line, argc, argv, &names, 1, 1);
     if (code >= 0)
         return code;
+    if ((code = check_run_numbers("resume", line.threads, line.until)) >= 0)
+        return code;
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
     rp_output *output = NULL;
     rp_scene *scene = NULL;

@@ -71,6 +71,8 @@ static int run_main(int argc, char **argv)
     int code = options_parse(&command_run, &line, argc, argv, &names, 1, 1);
     if (code >= 0)
         return code;
+    if ((code = check_run_numbers("run", line.threads, line.until)) >= 0)
+        return code;
     char path[4096], folder[4096];
     if (!find_scene(names.items[0], path, sizeof path)) {
         fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);

@@ -60,6 +60,17 @@ int report_failure(const char *doing, rp_result result)
     }
 }
 
+int check_run_numbers(const char *command, int threads, double until)
+{
+    if (threads >= 0 && threads <= 4096 && until >= 0)
+        return -1;
+    if (until < 0)
+        fprintf(stderr, "repose %s: --until is a time in seconds, not %g\n", command, until);
+    else
+        fprintf(stderr, "repose %s: --threads is a number from 0 (all cores) to 4096, not %d\n", command, threads);
+    return EXIT_USAGE;
+}
+
 static void print_json_number(const char *name, double value)
 {
     if (isfinite(value))
@@ -83,7 +94,7 @@ static void print_json(const rp_sim *sim, const rp_step_stats *s)
     print_json_number("potential_energy", s->potential_energy);
     print_json_number("ms_step", s->ms_step);
     printf("}\n");
-    fflush(stdout);
+    fflush(stdout); /* a failure stays in ferror(stdout) */
 }
 
 typedef struct tally {
@@ -172,6 +183,10 @@ int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_optio
 {
     film_child film = { .wanted = options->render };
     int code = run_steps(sim, output, folder, options, &film);
+    if (options->json && (ferror(stdout) || fflush(stdout) != 0)) {
+        fprintf(stderr, "repose: the lines of JSON could not be written; the run itself is in %s\n", folder);
+        code = code == EXIT_DONE ? EXIT_FAILED : code;
+    }
     if (code == EXIT_DONE)
         return film_child_finish(&film, folder, options->quiet || options->json);
     film_child_stop(&film);

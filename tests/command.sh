@@ -21,6 +21,8 @@ expect 2 "did you mean 'run'" "$REPOSE" rum
 expect 2 "something is missing" "$REPOSE" run
 expect 2 "no option '--treads'" "$REPOSE" run rain --treads 3
 expect 2 "whole number" "$REPOSE" run rain --threads two
+expect 2 "not -3" "$REPOSE" run rain --threads -3
+expect 2 "not -1" "$REPOSE" run rain --until -1
 expect 3 "no scene 'nosuch'" "$REPOSE" run nosuch
 expect 1 "" "$REPOSE" resume nosuch
 expect 1 "" "$REPOSE" info nosuch
