@@ -60,14 +60,14 @@ int report_failure(const char *doing, rp_result result)
     }
 }
 
-int check_run_numbers(const char *command, int threads, double until)
+int check_run_numbers(const char *name, int threads, double until)
 {
     if (threads >= 0 && threads <= 4096 && until >= 0)
         return -1;
     if (until < 0)
-        fprintf(stderr, "repose %s: --until is a time in seconds, not %g\n", command, until);
+        fprintf(stderr, "repose %s: --until is a time in seconds, not %g\n", name, until);
     else
-        fprintf(stderr, "repose %s: --threads is a number from 0 (all cores) to 4096, not %d\n", command, threads);
+        fprintf(stderr, "repose %s: --threads is a number from 0 (all cores) to 4096, not %d\n", name, threads);
     return EXIT_USAGE;
 }
 

@@ -16,7 +16,7 @@ typedef struct run_options {
 int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_options *options);
 
 /* -1 when threads and the time to stop at make sense; otherwise says so and returns the exit code. */
-int check_run_numbers(const char *command, int threads, double until);
+int check_run_numbers(const char *name, int threads, double until);
 
 /* Says the last error on standard error; returns the exit code that fits the result. */
 int report_failure(const char *doing, rp_result result);
