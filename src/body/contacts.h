@@ -15,7 +15,7 @@ typedef struct rp__body_room {
  * friction; the smaller of the two coefficients counts. Call it when the grains have acted, before rp__body_end. */
 rp_result rp__body_contacts_solve(rp__body *bodies, int count, const rp__body_room *room, double dt);
 
-/* How deep the surface of free body `index` lies inside the body `other` (or the wall 2 dim faces from -1 down: face = -1 - other);
+/* How deep the surface of free body `index` lies inside the body `other`, or inside wall f when other = -1 - f;
  * 0 when they are apart. */
 double rp__body_depth(const rp__body *bodies, int index, int other, const rp__body_room *room);
 
