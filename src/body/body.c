@@ -145,6 +145,16 @@ bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__v
     return crossed;
 }
 
+void rp__body_guard(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *velocity)
+{
+    rp__vec3 n;
+    if (!rp__body_keep_outside(body, x0, tiny, x1, &n))
+        return;
+    double speed = rp__vec3_dot(rp__vec3_sub(*velocity, rp__body_velocity_at(body, *x1)), n);
+    if (speed < 0)
+        *velocity = rp__vec3_axpy(-speed, n, *velocity);
+}
+
 rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x)
 {
     double at[3], v[3];

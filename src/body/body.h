@@ -38,6 +38,9 @@ bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double ti
  * fast the body is. True when it had crossed the body; *normal is then that of the surface it met. */
 bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal);
 
+/* The same, and a particle that crossed the body keeps no speed into it. */
+void rp__body_guard(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *velocity);
+
 /* A deforming body takes the shape of the end of its step; others do nothing. */
 rp_result rp__body_deform(rp__body *body, double time);
 

@@ -151,6 +151,29 @@ static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
             p->x[a][i] += w->step.dt * w->moving[a][i];
 }
 
+/* The move where there are bodies: a body thinner than the cells, or between their nodes, still holds its grains. */
+static void move_among_bodies(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    rp__particles *p = w->world->particles;
+    double tiny = 1e-6 * w->s->grid.lattice.h;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        rp__vec3 from = { p->x[0][i], p->x[1][i], p->x[2][i] }, to = from, v = { p->v[0][i], p->v[1][i], p->v[2][i] };
+        to.x += w->step.dt * w->moving[0][i];
+        to.y += w->step.dt * w->moving[1][i];
+        if (RP_DIM == 3)
+            to.z += w->step.dt * w->moving[2][i];
+        for (int b = 0; b < w->world->body_count; b++)
+            if (w->world->bodies[b].present)
+                rp__body_guard(&w->world->bodies[b], from, tiny, &to, &v);
+        p->x[0][i] = to.x, p->x[1][i] = to.y;
+        p->v[0][i] = v.x, p->v[1][i] = v.y;
+        if (RP_DIM == 3)
+            p->x[2][i] = to.z, p->v[2][i] = v.z;
+    }
+}
+
 static rp_result keep_velocities(state *s, const rp__particles *p)
 {
     int64_t capacity = s->kept_capacity;
@@ -296,7 +319,7 @@ static rp_result finish(work *w, int order, rp__particles *moved)
         RP_TRY(smooth_volumes(w, order)); /* before the move: the grid holds the places of the particles */
         s->unsmoothed = 0;
     }
-    rp__exec_for(p->count, PARTICLES, move_chunk, w);
+    rp__exec_for(p->count, PARTICLES, w->world->body_count ? move_among_bodies : move_chunk, w);
     return RP_OK;
 }
 

@@ -105,21 +105,13 @@ static void push_out(const job *w, int64_t i, double *x, uint64_t near)
     rp__particles *p = w->world->particles;
     for (uint64_t bits = near; bits; bits &= bits - 1) {
         const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
-        rp__vec3 n, to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 };
+        rp__vec3 to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 }, v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
         rp__vec3 from = { p->x[0][i], p->x[1][i], RP_DIM == 3 ? p->x[2][i] : 0 };
-        bool crossed = rp__body_keep_outside(body, from, 1e-6 * w->y->lattice.h, &to, &n);
+        rp__body_guard(body, from, 1e-6 * w->y->lattice.h, &to, &v);
         x[0] = to.x, x[1] = to.y;
-        if (RP_DIM == 3)
-            x[2] = to.z;
-        if (!crossed)
-            continue;
-        rp__vec3 v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
-        double speed = rp__vec3_dot(rp__vec3_sub(v, rp__body_velocity_at(body, to)), n);
-        if (speed < 0)
-            v = rp__vec3_axpy(-speed, n, v);
         p->v[0][i] = v.x, p->v[1][i] = v.y;
         if (RP_DIM == 3)
-            p->v[2][i] = v.z;
+            x[2] = to.z, p->v[2][i] = v.z;
     }
 }
 
