@@ -328,7 +328,7 @@ static void volume_correction_makes_room(void **state)
         NS(make_frames)(y, 0.01);
         assert_int_equal(NS(find_contacts)(y, &f.world, 0.01), RP_OK);
         memset(y->u, 0, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
-        assert_int_equal(NS(volume_correction)(y, &iterations, &any), RP_OK);
+        assert_int_equal(NS(volume_correction)(y, 0.01, &iterations, &any), RP_OK);
         NS(to_particles)(y, &f.world, 0.01, any ? y->before : NULL);
         for (int64_t i = 0; i < p->count; i++)
             for (int a = 0; a < RP_DIM; a++)

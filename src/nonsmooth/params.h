@@ -8,7 +8,7 @@
 typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
 typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL } rp__nonsmooth_local;
 
-typedef enum rp__nonsmooth_correction { RP__CORRECT_NOT, RP__CORRECT_PRESSURE, RP__CORRECT_POSITION } rp__nonsmooth_correction;
+typedef enum rp__nonsmooth_correction { RP__CORRECT_NOT, RP__CORRECT_PRESSURE, RP__CORRECT_POSITION, RP__CORRECT_BOTH } rp__nonsmooth_correction;
 
 typedef struct rp__nonsmooth_params {
     int stress;             /* rp__nonsmooth_stress */

@@ -49,8 +49,8 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Whether the grains at a node cross more than NS_MOVING of a cell in this step. */
-static bool moves(const job *w, int64_t i)
+/* Whether the grains at a node came with more than `part` of a cell a step: u* without this step's gravity. */
+static bool moved(const job *w, int64_t i, double part)
 {
     const double *u = ns_velocity(w->y, i);
     double sum = 0;
@@ -58,7 +58,7 @@ static bool moves(const job *w, int64_t i)
         double before = u[a] - w->dt * w->world->def->gravity[a];
         sum += before * before;
     }
-    return sqrt(sum) * w->dt > NS_MOVING * w->y->lattice.h;
+    return sqrt(sum) * w->dt > part * w->y->lattice.h;
 }
 
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -82,7 +82,9 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it; only where
              * grains move, so that what rests goes on resting. */
             double over = y->bulk[i] - (1 + y->params->volume_tolerance) * y->room[i];
-            if (over > 0 && y->params->volume_correction == RP__CORRECT_PRESSURE && moves(w, i))
+            int how = y->params->volume_correction;
+            bool open = (how == RP__CORRECT_PRESSURE && moved(w, i, NS_MOVING)) || (how == RP__CORRECT_BOTH && moved(w, i, NS_FLOWING));
+            if (over > 0 && open)
                 s->k = -phi * NS_OPENING * over / NS_TRACE;
             s->mu = NS_CONE * y->friction[i] / v;
             /* Cohesion only where grains touch. */

@@ -160,8 +160,8 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "keep", t);
     bool displaced = false;
     int64_t volume_iterations = 0;
-    if (y->params->volume_correction == RP__CORRECT_POSITION)
-        RP_TRY(NS(volume_correction)(y, &volume_iterations, &displaced));
+    if (y->params->volume_correction >= RP__CORRECT_POSITION)
+        RP_TRY(NS(volume_correction)(y, dt, &volume_iterations, &displaced));
     RP_LAP(&world->phases, "volume", t);
     NS(to_particles)(y, world, dt, displaced ? y->before : NULL);
     RP_LAP(&world->phases, "advect", t);

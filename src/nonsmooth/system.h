@@ -178,6 +178,19 @@ static inline double *ns_velocity(const ns_system *y, int64_t node)
     return y->u + NS_PAD * node;
 }
 
+/* Cells crossed in a step above which grains flow: there over-packed places open by pressure, elsewhere by displacements. */
+#define NS_FLOWING 0.02
+
+/* Whether the velocity at a node takes grains more than `part` of a cell in the step. */
+static inline bool ns_moves(const ns_system *y, int64_t node, double dt, double part)
+{
+    const double *u = ns_velocity(y, node);
+    double sum = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        sum += u[a] * u[a];
+    return sum * dt * dt > part * part * y->lattice.h * y->lattice.h;
+}
+
 /* Index of the block around `block` that holds tile coordinate parts; see tile_neighbour. */
 static inline int64_t ns_tile_node(const ns_system *y, int64_t block, int tile)
 {
@@ -234,7 +247,7 @@ rp_result NS(dump_problem)(const ns_system *y);
 
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
 double NS(volume_error)(ns_system *y);
-rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any);
+rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any);
 
 /* advect_dim.c */
 void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high);

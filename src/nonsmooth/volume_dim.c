@@ -20,7 +20,7 @@
 
 typedef struct job {
     ns_system *y;
-    double full, momentum, t;
+    double full, momentum, t, dt;
     bool backward, any, stop;
     int64_t iterations, limit;
     double sign; /* of the displacements */
@@ -61,6 +61,8 @@ static void prepare(void *context, int64_t begin, int64_t end, double *most)
             double phi = y->volume[i] / y->bulk[i], over = y->bulk[i] - y->room[i] * (1 + tolerance);
             double cap = 0.1 * w->full;
             s->previous[0] = s->previous[1] = 0;
+            if (y->params->volume_correction == RP__CORRECT_BOTH && ns_moves(y, i, w->dt, NS_FLOWING) && over > 0)
+                over = 0; /* the solve opens it */
             s->k = phi * (over < cap ? over : cap); /* below zero: so much may still come in */
             most[0] = over > most[0] ? over : most[0];
         }
@@ -239,10 +241,10 @@ static void extrapolate(void *context, int64_t begin, int64_t end, int worker)
 }
 
 /* Displacements into y->before when *any; the stresses' own numbers `previous` and `k` are used up. */
-rp_result NS(volume_correction)(ns_system *y, int64_t *iterations, bool *any)
+rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any)
 {
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
-    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 30 };
+    job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 30, .dt = dt };
     double most = -INFINITY, goal = 0.5 * y->params->volume_tolerance * w.full;
     *iterations = 0;
     *any = false;
