@@ -1,8 +1,7 @@
 /* The method on whole scenes: rest, slopes, budgets, volume, threads. */
-#include "cmocka_test.h"
+#include "sim_tests.h"
 
 #include <math.h>
-#include <repose/repose.h>
 #include <string.h>
 
 typedef struct scene {
@@ -63,13 +62,6 @@ static void run_until(rp_sim *sim, double time, rp_step_stats *stats)
     while (rp_sim_time(sim) < time)
         if (rp_sim_step(sim, stats) != RP_OK)
             fail_msg("%s", rp_last_error());
-}
-
-static const double *plane(const rp_sim *sim, const char *name, int component)
-{
-    rp_field_view view;
-    assert_int_equal(rp_sim_field_named(sim, name, &view), RP_OK);
-    return (const double *)view.data + component * view.stride;
 }
 
 /* A column between slip walls comes to rest with the pressure of its weight: p = rho g depth. tr(tau) / d from the strain. */
@@ -218,20 +210,6 @@ static void thrown_heaps_land_with_their_volume(void **unused)
         fail_msg("thrown heap: mean height %g, at rest %g, without correction %g", height[1], height[0], height[2]);
 }
 
-static uint64_t hash(const rp_sim *sim)
-{
-    rp_state state;
-    assert_int_equal(rp_sim_save(sim, &state), RP_OK);
-    uint64_t h = 14695981039346656037u;
-    for (int b = 0; b < state.count; b++) {
-        size_t size = (size_t)state.blobs[b].count * (state.blobs[b].type == RP_F64 || state.blobs[b].type == RP_I64 ? 8 : 4);
-        for (size_t i = 0; i < size; i++)
-            h = (h ^ ((unsigned char *)state.blobs[b].data)[i]) * 1099511628211u;
-    }
-    rp_state_free(&state);
-    return h;
-}
-
 static void threads_do_not_change_bits(void **unused)
 {
     (void)unused;
@@ -249,8 +227,8 @@ static void threads_do_not_change_bits(void **unused)
         for (int i = 0; i < (k % 3 == 2 ? 3 : 20); i++)
             assert_int_equal(rp_sim_step(sim, NULL), RP_OK);
         if (k < 3)
-            expected[k] = hash(sim);
-        assert_true(hash(sim) == expected[k % 3]);
+            expected[k] = hash_state(sim);
+        assert_true(hash_state(sim) == expected[k % 3]);
         rp_sim_destroy(sim);
         tear_down(&s);
     }
