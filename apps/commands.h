@@ -16,6 +16,7 @@ extern const command command_plot;
 extern const command command_sheet;
 extern const command command_friction;
 extern const command command_validate;
+extern const command command_bench;
 extern const command command_help_page;
 extern const command command_completion;
 

@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "exec/exec.h"
-#include "machine.h"
 #include "math/random.h"
 #include "transfer/transfer.h"
 
+#include <repose/machine.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +36,15 @@ typedef struct measure {
     bool to_grid;
     double rate, bytes, limit;
 } measure;
+
+/* Bytes a second: the limit for work that streams through memory. */
+static double bandwidth_of(int threads)
+{
+    rp_machine_limits limits;
+    if (rp_machine_measure(threads, &limits) != RP_OK)
+        return 0;
+    return limits.copy > limits.triad ? limits.copy : limits.triad;
+}
 
 static int fail(void)
 {
@@ -147,7 +156,7 @@ static int run(world *w, const setting *set)
     measure m[8];
     int count = 0;
     for (int t = 0; t < 2; t++)
-        bandwidth[t] = bench_bandwidth(t + 1);
+        bandwidth[t] = bandwidth_of(t + 1);
     rp__exec_set_threads(2);
     if (fill(w, set->cells) != RP_OK)
         return fail();
@@ -179,7 +188,7 @@ static int run(world *w, const setting *set)
         }
     }
     for (int t = 0; t < 2; t++) { /* once more: the better one is nearer to the limit */
-        double again = bench_bandwidth(t + 1);
+        double again = bandwidth_of(t + 1);
         bandwidth[t] = again > bandwidth[t] ? again : bandwidth[t];
     }
     for (int n = 0; n < count; n++)

@@ -198,7 +198,7 @@ typedef struct rp_plot_line {
 
 typedef struct rp_plot_def {
     const char *title, *x_label, *y_label;
-    bool log_y;                   /* non-positive values break the line */
+    bool log_x, log_y;            /* non-positive values break the line */
     double x_range[2], y_range[2]; /* equal = automatic */
     int width, height;            /* points (1/72 inch) of the SVG */
     double scale;                 /* pixels of the PNG a point */

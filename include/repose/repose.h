@@ -7,6 +7,7 @@
 #include <repose/friction.h>
 #include <repose/grains.h>
 #include <repose/log.h>
+#include <repose/machine.h>
 #include <repose/memory.h>
 #include <repose/output.h>
 #include <repose/param.h>

@@ -179,10 +179,15 @@ static void draw_text(surface *s, const char *text, double x, double y, double s
 
 typedef struct axes {
     double left, right, top, bottom; /* of the frame */
-    double x[2], y[2];               /* ranges; y as log10 on a log axis */
-    bool log_y;
+    double x[2], y[2];               /* ranges; as log10 on a log axis */
+    bool log_x, log_y;
     const rp_plot_def *plot;
 } axes;
+
+static double x_value(const axes *a, double x)
+{
+    return a->log_x ? (x > 0 ? log10(x) : NAN) : x;
+}
 
 static double y_value(const axes *a, double y)
 {
@@ -201,14 +206,14 @@ static void find_ranges(axes *a)
     double x[2] = { INFINITY, -INFINITY }, y[2] = { INFINITY, -INFINITY };
     for (int l = 0; l < p->line_count; l++)
         for (int64_t i = 0; i < p->lines[l].count; i++) {
-            double v = y_value(a, p->lines[l].y[i]);
-            if (!isfinite(p->lines[l].x[i]) || !isfinite(v))
+            double u = x_value(a, p->lines[l].x[i]), v = y_value(a, p->lines[l].y[i]);
+            if (!isfinite(u) || !isfinite(v))
                 continue;
-            widen(x, p->lines[l].x[i]);
+            widen(x, u);
             widen(y, v);
         }
     if (p->x_range[0] != p->x_range[1])
-        x[0] = p->x_range[0], x[1] = p->x_range[1];
+        x[0] = x_value(a, p->x_range[0]), x[1] = x_value(a, p->x_range[1]);
     if (p->y_range[0] != p->y_range[1])
         y[0] = y_value(a, p->y_range[0]), y[1] = y_value(a, p->y_range[1]);
     if (!(x[0] <= x[1]))
@@ -227,6 +232,10 @@ static void find_ranges(axes *a)
     }
     if (x[0] == x[1])
         x[0] -= 0.5, x[1] += 0.5;
+    if (a->log_x && p->x_range[0] == p->x_range[1]) {
+        double margin = 0.03 * (x[1] - x[0]);
+        x[0] -= margin, x[1] += margin;
+    }
     memcpy(a->x, x, sizeof x);
     memcpy(a->y, y, sizeof y);
 }
@@ -264,18 +273,34 @@ static void draw_y_tick(surface *s, const axes *a, double at, const char *text)
     draw_text(s, text, a->left - 6, y + 3, 6.2, RIGHT, false);
 }
 
+static void draw_x_tick(surface *s, const axes *a, double at, const char *text)
+{
+    double x = map_x(a, at), line[4] = { x, a->top, x, a->bottom }, tick[4] = { x, a->bottom, x, a->bottom + 3 };
+    draw_line(s, line, 2, 0.5, grid_grey, NULL);
+    draw_line(s, tick, 2, 0.7, black, NULL);
+    draw_text(s, text, x, a->bottom + 12, 6.2, MIDDLE, false);
+}
+
 static void draw_axes(surface *s, const axes *a)
 {
     char text[40];
     double first, step;
-    rp__canvas_ticks(a->x[0], a->x[1], 7, &first, &step);
-    for (int k = 0; k < 40 && first + k * step <= a->x[1] + 1e-9 * step; k++) {
-        double value = first + k * step, x = map_x(a, value);
-        double line[4] = { x, a->top, x, a->bottom }, tick[4] = { x, a->bottom, x, a->bottom + 3 };
-        draw_line(s, line, 2, 0.5, grid_grey, NULL);
-        draw_line(s, tick, 2, 0.7, black, NULL);
-        tick_text(value, step, text, sizeof text);
-        draw_text(s, text, x, a->bottom + 12, 6.2, MIDDLE, false);
+    if (a->log_x && a->x[1] - a->x[0] > 0.9) {
+        step = ceil((a->x[1] - a->x[0]) / 8);
+        for (double e = ceil(a->x[0]); e <= a->x[1]; e += step) {
+            tick_text(pow(10, e), pow(10, e), text, sizeof text);
+            draw_x_tick(s, a, e, text);
+        }
+    } else {
+        rp__canvas_ticks(a->x[0], a->x[1], 7, &first, &step);
+        for (int k = 0; k < 40 && first + k * step <= a->x[1] + 1e-9 * step; k++) {
+            double value = first + k * step;
+            if (a->log_x)
+                snprintf(text, sizeof text, "%.2g", pow(10, value));
+            else
+                tick_text(value, step, text, sizeof text);
+            draw_x_tick(s, a, value, text);
+        }
     }
     if (a->log_y && a->y[1] - a->y[0] > 1) {
         step = ceil((a->y[1] - a->y[0]) / 8);
@@ -312,7 +337,7 @@ static void draw_data(surface *s, const axes *a, int l)
     double column = -1, step = 0.35;
     bool thin = line->count > 6 * (int64_t)(a->right - a->left) && !line->points;
     for (int64_t i = 0; i <= line->count; i++) {
-        double v = i < line->count ? y_value(a, line->y[i]) : NAN, x = i < line->count ? line->x[i] : NAN;
+        double v = i < line->count ? y_value(a, line->y[i]) : NAN, x = i < line->count ? x_value(a, line->x[i]) : NAN;
         if (!isfinite(v) || !isfinite(x)) {
             draw_line(s, xy, n, 1.15, rgb, dashes[l % STYLES]);
             n = column_start = 0;
@@ -370,7 +395,7 @@ static double key_width(const rp_plot_def *p)
 
 static void draw_plot(surface *s, const rp_plot_def *p)
 {
-    axes a = { .plot = p, .log_y = p->log_y, .left = 66, .top = p->title ? 30 : 14, .bottom = p->height - 38,
+    axes a = { .plot = p, .log_x = p->log_x, .log_y = p->log_y, .left = 66, .top = p->title ? 30 : 14, .bottom = p->height - 38,
                .right = p->width - 14 - key_width(p) };
     find_ranges(&a);
     draw_axes(s, &a);

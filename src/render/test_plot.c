@@ -138,7 +138,7 @@ static void png_has_axes_and_line(void **state)
     rp_plot_def p = small_plot(&line, x, y, COUNT);
     const char *path = "test_plot.png";
     rp_image image;
-    p.log_y = true;
+    p.log_x = p.log_y = true; /* x begins at zero or above: that point breaks the line, the rest is there */
     p.scale = 2;
     assert_int_equal(rp_plot_png(&p, path), RP_OK);
     assert_int_equal(rp_image_read_png(path, &image), RP_OK);

@@ -1,13 +1,14 @@
-/* Memory bandwidth and arithmetic speed. Alone: bench_machine [--json] */
-#include "machine.h"
-
+/* The limits of the machine: memory bandwidth and arithmetic, measured in the run that is compared with them. */
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/timer.h"
 #include "exec/exec.h"
 
+#include <repose/machine.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Three arrays of 64 MB: no cache keeps them. */
 enum { ELEMENTS = 8 << 20, GRAIN = 1 << 16, PASSES = 8 };
@@ -63,22 +64,6 @@ static double stream(rp__exec_fn function, double bytes_per_element, int threads
     return best;
 }
 
-double bench_copy(int threads)
-{
-    return stream(copy, 2 * sizeof(double), threads);
-}
-
-double bench_triad(int threads)
-{
-    return stream(triad, 3 * sizeof(double), threads);
-}
-
-double bench_bandwidth(int threads)
-{
-    double c = bench_copy(threads), t = bench_triad(threads);
-    return c > t ? c : t;
-}
-
 /* ---- arithmetic: CHAINS independent chains of multiply-adds on the widest vectors there are ---- */
 
 #if defined(__AVX512F__)
@@ -112,11 +97,9 @@ static void multiply_and_add(void *context, int64_t begin, int64_t end, int work
     }
 }
 
-double bench_flops(int threads)
+static double measure_flops(int threads)
 {
     double results[64] = { 0 }, best = 0;
-    if (threads > 64)
-        threads = 64;
     int before = rp__exec_threads();
     rp__exec_set_threads(threads);
     for (int pass = 0; pass < 4; pass++) {
@@ -129,24 +112,40 @@ double bench_flops(int threads)
     return best;
 }
 
-#ifdef BENCH_MACHINE_MAIN
-int main(int argc, char **argv)
+rp_result rp_machine_measure(int threads, rp_machine_limits *out)
 {
-    int json = argc > 1 && strcmp(argv[1], "--json") == 0;
-    if (argc > 1 && !json) {
-        fprintf(stderr, "usage: bench_machine [--json]\n");
-        return 2;
-    }
-    if (!json)
-        printf("threads   copy GB/s  triad GB/s  Gflop/s (double)\n");
-    for (int threads = 1; threads <= 2; threads++) {
-        double c = bench_copy(threads) * 1e-9, t = bench_triad(threads) * 1e-9, f = bench_flops(threads) * 1e-9;
-        if (json)
-            printf("%s{\"threads\": %d, \"copy_GB_per_s\": %.4g, \"triad_GB_per_s\": %.4g, \"gflop_per_s\": %.4g}%s\n",
-                   threads == 1 ? "[" : " ", threads, c, t, f, threads == 1 ? "," : "]");
-        else
-            printf("%7d  %10.1f  %10.1f  %16.1f\n", threads, c, t, f);
-    }
-    return 0;
+    if (threads < 1 || threads > 64)
+        return rp__base_fail(RP_BAD_ARGUMENT, "limits of %d threads; right is 1 to 64", threads);
+    rp_machine_limits limits = { .threads = threads };
+    limits.copy = stream(copy, 2 * sizeof(double), threads);
+    limits.triad = stream(triad, 3 * sizeof(double), threads);
+    if (!(limits.copy > 0 && limits.triad > 0))
+        return rp__base_fail(RP_OUT_OF_MEMORY, "no memory for three arrays of %d MB", (int)(ELEMENTS * sizeof(double) >> 20));
+    limits.flops = measure_flops(threads);
+    *out = limits;
+    return RP_OK;
 }
-#endif
+
+int rp_machine_cores(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > 0 ? (int)cores : 1;
+}
+
+void rp_machine_name(char *text, size_t size)
+{
+    char line[512];
+    snprintf(text, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10) != 0)
+            continue;
+        colon += 1 + (colon[1] == ' ');
+        colon[strcspn(colon, "\n")] = '\0';
+        snprintf(text, size, "%s", colon);
+        break;
+    }
+    if (file)
+        fclose(file);
+}

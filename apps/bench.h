@@ -1,0 +1,56 @@
+/* Benchmarks: what is measured (bench_measure.c), and what is made of the results (bench_report.c, bench_page.c). */
+#ifndef REPOSE_APPS_BENCH_H
+#define REPOSE_APPS_BENCH_H
+
+#include "json.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef enum bench_kind {
+    BENCH_SCENE,    /* steps of a scene */
+    BENCH_CONTACTS, /* the one-contact solvers of the friction library */
+    BENCH_PROGRAM   /* a program of bench/ that sees what rooms hide, with --json */
+} bench_kind;
+
+enum { BENCH_SETS = 4 };
+
+typedef struct benchmark {
+    const char *name, *title;
+    bench_kind kind;
+    const char *what;              /* the scene, or the program */
+    const char *set[BENCH_SETS];   /* replacements in the scene, up to a NULL */
+    const char *family;            /* benchmarks of one family differ by resolution; NULL: none */
+    int refine;                    /* cells for one of the family's first */
+    int warm, steps, repeats;      /* steps before the measured ones (the first is told apart), measured ones, runs of all of them */
+    double reference;              /* seconds a step of the code published with [daviet2016], 2 threads; 0: not measured */
+    double goal;                   /* seconds a step, 2 threads; 0: none */
+} benchmark;
+
+extern const benchmark benchmarks[]; /* ends with a NULL name */
+
+typedef struct bench_settings {
+    const char *scenes;  /* folder */
+    int repeats, steps;  /* 0: as in the table */
+    int threads;         /* 0: 1 and 2 */
+    bool verbose;
+} bench_settings;
+
+/* Measures in a process of its own and writes the JSON objects of the results, comma separated. False: said on standard error. */
+bool bench_measure(const benchmark *b, const bench_settings *s, FILE *to, bool *any);
+bool bench_machine(const bench_settings *s, FILE *to); /* "machine": {...} */
+
+/* ---- results, as read back from the file ---- */
+
+void bench_print(const json *results);
+/* Prints what changed beyond the noise; returns how many got slower, take more iterations or more memory. */
+int bench_compare(const json *before, const json *after);
+/* A row a result, appended to FOLDER/processor.csv. */
+bool bench_history(const json *results, const char *folder);
+/* FOLDER/performance.md and FOLDER/performance/, with the history of this machine from `history` (NULL: none). */
+bool bench_page(const json *results, const char *folder, const char *history);
+
+void bench_file_name(const char *processor, char *text, size_t size); /* of the history of a machine */
+bool bench_make_folder(const char *path);
+
+#endif

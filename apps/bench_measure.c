@@ -1,0 +1,400 @@
+/* Each measurement runs in a process of its own: its memory is its own, and no cache or thread is left over from another. */
+#include "bench.h"
+#include "progress.h"
+
+#include <repose/machine.h>
+#include <repose/repose.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+const benchmark benchmarks[] = {
+    { "collapse", "Collapse, 40 × 10 × 14 cells", BENCH_SCENE, "collapse.yaml", { NULL }, "collapse", 1, 1, 20, 3, 0.63, 0.03 },
+    { "collapse-x2", "The same, half the cell", BENCH_SCENE, "collapse.yaml", { "cell_size=0.0125" }, "collapse", 2, 1, 6, 2, 0, 0 },
+    { "collapse-x4", "The same, a quarter of the cell", BENCH_SCENE, "collapse.yaml", { "cell_size=0.00625" }, "collapse", 4, 1, 2, 1, 0, 0 },
+    { "zb05", "Column in a corner, 100 × 100 × 50 cells", BENCH_SCENE, "zb05.yaml", { NULL }, NULL, 1, 1, 5, 2, 9.3, 0.5 },
+    { "silo", "Silo, 36 × 36 × 72 cells", BENCH_SCENE, "silo.yaml", { NULL }, NULL, 1, 1, 3, 2, 62.6, 4 },
+    { "impact", "Ball on a bed, 75 × 75 × 50 cells", BENCH_SCENE, "impact.yaml", { NULL }, NULL, 1, 1, 4, 2, 11.4, 0.7 },
+    { "sand", "Elastoplastic, flowing, double", BENCH_SCENE, "sand.yaml", { NULL }, NULL, 1, 30, 20, 3, 0, 0 },
+    { "sand-single", "Elastoplastic, flowing, single", BENCH_SCENE, "sand.yaml", { "elastoplastic.storage=single" }, NULL, 1, 30, 20, 3, 0, 0 },
+    { "contacts", "One-contact solvers", BENCH_CONTACTS, NULL, { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "transfer", "Transfers between particles and grid", BENCH_PROGRAM, "transfer", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "small_matrices", "Eigen- and singular values", BENCH_PROGRAM, "small_matrices", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { 0 },
+};
+
+enum { PHASES_MOST = RP_MAX_EXTRAS, REPEATS_MOST = 64 };
+
+static void number(FILE *to, const char *name, double value)
+{
+    if (isfinite(value))
+        fprintf(to, ", \"%s\": %.6g", name, value);
+    else
+        fprintf(to, ", \"%s\": null", name);
+}
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* ---- a scene ---- */
+
+typedef struct measured {
+    double total, first, cpu;   /* seconds of the measured steps, of the first step; processor seconds of the measured steps */
+    double iterations, visits, solve;
+    double phase[PHASES_MOST];
+    const char *phase_name[PHASES_MOST];
+    int phases, unconverged;
+    double residual_mean, residual_max; /* the largest of the steps */
+    rp_step_stats last;
+} measured;
+
+static void add_step(measured *m, const rp_step_stats *s, double cpu)
+{
+    m->total += 1e-3 * s->ms_step;
+    m->cpu += cpu;
+    m->iterations += (double)s->iterations;
+    m->visits += (double)s->iterations * (double)s->nodes;
+    m->unconverged += !s->converged;
+    m->residual_mean = fmax(m->residual_mean, s->residual_mean);
+    m->residual_max = fmax(m->residual_max, s->residual_max);
+    m->phases = s->phase_count < PHASES_MOST ? s->phase_count : PHASES_MOST;
+    for (int i = 0; i < m->phases; i++) {
+        m->phase_name[i] = s->phase_name[i];
+        m->phase[i] += 1e-3 * s->phase_ms[i];
+        if (strcmp(s->phase_name[i], "solve") == 0)
+            m->solve += 1e-3 * s->phase_ms[i];
+    }
+    m->last = *s;
+}
+
+static bool run_once(const benchmark *b, const bench_settings *s, int threads, int steps, measured *m)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", s->scenes, b->what);
+    int sets = 0;
+    while (sets < BENCH_SETS && b->set[sets])
+        sets++;
+    rp_scene *scene = NULL;
+    rp_sim *sim = NULL;
+    rp_scene_options options = { .set = b->set, .set_count = sets };
+    bool good = rp_scene_load(path, &options, &scene) == RP_OK && rp_sim_create(rp_scene_sim_def(scene), &sim) == RP_OK;
+    *m = (measured){ 0 };
+    if (good)
+        rp_sim_set_threads(sim, threads);
+    for (int k = 0; good && k < b->warm + steps; k++) {
+        rp_step_stats stats;
+        double cpu = processor_seconds();
+        good = rp_sim_step(sim, &stats) == RP_OK;
+        if (k == 0)
+            m->first = 1e-3 * stats.ms_step;
+        if (good && k >= b->warm)
+            add_step(m, &stats, processor_seconds() - cpu);
+    }
+    if (!good)
+        fprintf(stderr, "repose bench: %s: %s\n", b->name, rp_last_error());
+    rp_sim_destroy(sim);
+    rp_scene_destroy(scene);
+    return good;
+}
+
+static void write_scene(FILE *to, const benchmark *b, int threads, int steps, const double *totals, int repeats, const measured *m)
+{
+    double sorted[REPEATS_MOST], n = steps;
+    memcpy(sorted, totals, (size_t)repeats * sizeof *sorted);
+    qsort(sorted, (size_t)repeats, sizeof *sorted, ascending);
+    double median = 0.5 * (sorted[(repeats - 1) / 2] + sorted[repeats / 2]);
+    fprintf(to, "{\"name\": \"%s\", \"kind\": \"scene\", \"threads\": %d, \"repeats\": %d, \"steps\": %d", b->name, threads, repeats, steps);
+    if (b->family)
+        fprintf(to, ", \"family\": \"%s\", \"refine\": %d", b->family, b->refine);
+    fprintf(to, ", \"particles\": %lld, \"nodes\": %lld", (long long)m->last.particles, (long long)m->last.nodes);
+    number(to, "seconds", sorted[0] / n);
+    number(to, "median", median / n);
+    number(to, "spread", sorted[0] > 0 ? (sorted[repeats - 1] - sorted[0]) / sorted[0] : 0);
+    number(to, "cpu_seconds", m->cpu / n);
+    number(to, "first_step", m->first);
+    number(to, "iterations", m->iterations / n);
+    fprintf(to, ", \"unconverged\": %d", m->unconverged);
+    number(to, "residual_mean", m->residual_mean);
+    number(to, "residual_max", m->residual_max);
+    number(to, "volume_error", m->last.volume_error);
+    if (m->visits > 0 && m->solve > 0) {
+        number(to, "node_visits_per_s", m->visits / m->solve);
+        number(to, "ns_per_node_visit", 1e9 * m->solve / m->visits);
+    }
+    number(to, "particle_steps_per_s", n * (double)m->last.particles / m->total);
+    number(to, "memory", (double)rp_memory_peak());
+    number(to, "memory_per_particle", (double)rp_memory_peak() / (double)m->last.particles);
+    if (m->last.nodes > 0)
+        number(to, "memory_per_node", (double)rp_memory_peak() / (double)m->last.nodes);
+    fprintf(to, ", \"phases\": {");
+    for (int i = 0; i < m->phases; i++)
+        fprintf(to, "%s\"%s\": %.6g", i ? ", " : "", m->phase_name[i], m->phase[i] / n);
+    fprintf(to, "}}");
+}
+
+/* The same steps again and again: they are the same to the byte, so only the machine makes them differ. */
+static bool measure_scene(const benchmark *b, const bench_settings *s, int threads, FILE *to)
+{
+    int steps = s->steps > 0 ? s->steps : b->steps, repeats = s->repeats > 0 ? s->repeats : b->repeats;
+    double totals[REPEATS_MOST];
+    measured best = { .total = INFINITY }, m;
+    repeats = repeats > REPEATS_MOST ? REPEATS_MOST : repeats;
+    for (int k = 0; k < repeats; k++) {
+        if (!run_once(b, s, threads, steps, &m))
+            return false;
+        totals[k] = m.total;
+        if (m.total < best.total)
+            best = m;
+    }
+    write_scene(to, b, threads, steps, totals, repeats, &best);
+    return true;
+}
+
+/* ---- one contact ---- */
+
+static bool measure_contacts(const bench_settings *s, FILE *to)
+{
+    static const int dimensions[] = { 2, 3, 6 };
+    int64_t problems = s->steps > 0 ? 100 * (int64_t)s->steps : 50000;
+    bool any = false;
+    for (int k = 0; k < 3; k++)
+        for (int solver = 0; solver < RP_FRICTION_CONTACT_COUNT; solver++) {
+            rp_friction_contact_statistics t;
+            rp_result result = rp_friction_measure_contacts(dimensions[k], (rp_friction_local_solver)solver, problems, 1, &t);
+            if (result == RP_UNSUPPORTED)
+                continue;
+            if (result != RP_OK) {
+                fprintf(stderr, "repose bench: contacts: %s\n", rp_last_error());
+                return false;
+            }
+            fprintf(to, "%s{\"name\": \"contacts\", \"kind\": \"kernel\", \"what\": \"dimension %d, %s\", \"problems\": %lld, "
+                        "\"failures\": %lld",
+                    any ? ",\n  " : "", dimensions[k], rp_friction_local_solver_name((rp_friction_local_solver)solver),
+                    (long long)t.problems, (long long)t.failures);
+            number(to, "ns_cold", t.cold_ns);
+            number(to, "ns_warm", t.warm_ns);
+            number(to, "ns_factorise", t.factorise_ns);
+            fprintf(to, "}");
+            any = true;
+        }
+    return true;
+}
+
+/* ---- programs of bench/ ---- */
+
+static char *whole(FILE *from)
+{
+    char *text = NULL;
+    size_t size = 0, room = 0, n = 1;
+    while (n > 0) {
+        if (room < size + 4096) {
+            char *more = realloc(text, room = 2 * room + 8192);
+            if (!more) {
+                free(text);
+                return NULL;
+            }
+            text = more;
+        }
+        n = fread(text + size, 1, room - size - 1, from);
+        size += n;
+        text[size] = '\0';
+    }
+    return text;
+}
+
+/* The rows a program prints: an array, an object with an array in it, or an object a line. */
+static bool write_rows(FILE *to, const char *name, const json *value, bool *any)
+{
+    if (value->kind == JSON_OBJECT) {
+        const json *inner = NULL;
+        for (const json *m = value->first; m; m = m->next)
+            if (m->kind == JSON_ARRAY && m->first && m->first->kind == JSON_OBJECT)
+                inner = m;
+        if (inner)
+            return write_rows(to, name, inner, any);
+    }
+    const json *row = value->kind == JSON_ARRAY ? value->first : value;
+    for (; row; row = value->kind == JSON_ARRAY ? row->next : NULL) {
+        if (row->kind != JSON_OBJECT)
+            return false;
+        char what[256] = "";
+        for (const json *m = row->first; m; m = m->next) { /* texts, sizes and threads say which row it is */
+            size_t n = strlen(what);
+            if (m->kind == JSON_TEXT && strcmp(m->name, "bench") != 0)
+                snprintf(what + n, sizeof what - n, "%s%s", n ? ", " : "", m->text);
+            else if (m->kind == JSON_NUMBER && (strcmp(m->name, "order") == 0 || strcmp(m->name, "count") == 0))
+                snprintf(what + n, sizeof what - n, "%s%s %g", n ? ", " : "", m->name, m->number);
+        }
+        fprintf(to, "%s{\"name\": \"%s\", \"kind\": \"kernel\", \"what\": \"%s\"", *any ? ",\n  " : "", name, what);
+        for (const json *m = row->first; m; m = m->next)
+            if (m->kind == JSON_NUMBER)
+                number(to, m->name, m->number);
+        fprintf(to, "}");
+        *any = true;
+    }
+    return true;
+}
+
+static bool measure_program(const benchmark *b, FILE *to)
+{
+    char self[1024] = "", command[1200];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = n > 0 ? strrchr(self, '/') : NULL;
+    if (!slash)
+        return false;
+    *slash = '\0';
+    snprintf(command, sizeof command, "%s/bench/bench_%s", self, b->what);
+    if (access(command, X_OK) != 0) {
+        fprintf(stderr, "repose bench: %s left out: there is no %s (it is there in a build folder)\n", b->name, command);
+        return true;
+    }
+    snprintf(command, sizeof command, "'%s/bench/bench_%s' --json", self, b->what);
+    FILE *from = popen(command, "r");
+    char *text = from ? whole(from) : NULL;
+    bool good = from && pclose(from) == 0 && text, any = false;
+    size_t at = 0;
+    json *value = good ? json_parse(text, &at) : NULL;
+    if (value) {
+        good = write_rows(to, b->name, value, &any);
+    } else if (good) { /* an object a line */
+        for (char *line = strtok(text, "\n"); good && line; line = strtok(NULL, "\n")) {
+            value = json_parse(line, &at);
+            good = value && write_rows(to, b->name, value, &any);
+            json_free(value);
+            value = NULL;
+        }
+    }
+    json_free(value);
+    free(text);
+    if (!good)
+        fprintf(stderr, "repose bench: bench_%s did not give results\n", b->what);
+    return good;
+}
+
+/* ---- processes ---- */
+
+typedef bool (*measure_fn)(const benchmark *b, const bench_settings *s, int threads, FILE *to);
+
+static bool measure_one(const benchmark *b, const bench_settings *s, int threads, FILE *to)
+{
+    switch (b->kind) {
+    case BENCH_SCENE: return measure_scene(b, s, threads, to);
+    case BENCH_CONTACTS: return measure_contacts(s, to);
+    case BENCH_PROGRAM: return measure_program(b, to);
+    }
+    return false;
+}
+
+static bool measure_limits(const benchmark *b, const bench_settings *s, int threads, FILE *to)
+{
+    rp_machine_limits limits;
+    (void)b, (void)s;
+    if (rp_machine_measure(threads, &limits) != RP_OK) {
+        fprintf(stderr, "repose bench: %s\n", rp_last_error());
+        return false;
+    }
+    fprintf(to, "{\"threads\": %d, \"copy_GB_per_s\": %.4g, \"triad_GB_per_s\": %.4g, \"gflop_per_s\": %.4g}", threads,
+            1e-9 * limits.copy, 1e-9 * limits.triad, 1e-9 * limits.flops);
+    return true;
+}
+
+/* What the function writes, as a text to free; NULL when it failed. The caller has started no threads. */
+static char *in_process(measure_fn function, const benchmark *b, const bench_settings *s, int threads)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return NULL;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        close(ends[0]), close(ends[1]);
+        return NULL;
+    }
+    if (child == 0) {
+        close(ends[0]);
+        FILE *to = fdopen(ends[1], "w");
+        bool good = to && function(b, s, threads, to);
+        good = to && fclose(to) == 0 && good;
+        _exit(good ? 0 : 1);
+    }
+    close(ends[1]);
+    FILE *from = fdopen(ends[0], "r");
+    char *text = from ? whole(from) : NULL;
+    if (from)
+        fclose(from);
+    int status = 1;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return text;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "repose bench: %s ended by signal %d\n", b ? b->name : "machine", WTERMSIG(status));
+    free(text);
+    return NULL;
+}
+
+bool bench_measure(const benchmark *b, const bench_settings *s, FILE *to, bool *any)
+{
+    bool good = true;
+    int most = b->kind == BENCH_SCENE && s->threads == 0 && rp_machine_cores() > 1 ? 2 : 1;
+    for (int k = 1; k <= most; k++) {
+        int threads = s->threads > 0 ? s->threads : k;
+        double begin = progress_seconds();
+        char *text = in_process(measure_one, b, s, threads);
+        if (s->verbose)
+            fprintf(stderr, "%-16s %d thread%s  %6.1f s%s\n", b->name, threads, threads == 1 ? " " : "s", progress_seconds() - begin,
+                    text ? "" : "  FAILED");
+        if (text && *text) {
+            fprintf(to, "%s\n  %s", *any ? "," : "", text);
+            *any = true;
+        }
+        good = good && text;
+        free(text);
+    }
+    return good;
+}
+
+bool bench_machine(const bench_settings *s, FILE *to)
+{
+    char name[256], clean[256], load[64] = "0";
+    size_t n = 0;
+    rp_machine_name(name, sizeof name);
+    for (const char *c = name; *c && n + 1 < sizeof clean; c++)
+        if (*c >= ' ' && *c != '"' && *c != '\\')
+            clean[n++] = *c;
+    clean[n] = '\0';
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file) {
+        if (fscanf(file, "%63s", load) != 1)
+            strcpy(load, "0");
+        fclose(file);
+    }
+    fprintf(to, "  \"machine\": {\"processor\": \"%s\", \"cores\": %d, \"memory_GB\": %.3g, \"load\": %g, \"limits\": [", clean,
+            rp_machine_cores(), 1e-9 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), strtod(load, NULL));
+    bool good = true;
+    for (int threads = 1; threads <= 2 && threads <= rp_machine_cores(); threads++) {
+        char *text = in_process(measure_limits, NULL, s, threads);
+        good = good && text;
+        fprintf(to, "%s%s", threads > 1 ? ", " : "", text ? text : "{}");
+        free(text);
+    }
+    fprintf(to, "]}");
+    return good;
+}
