@@ -35,6 +35,8 @@ typedef struct cell_sums {
 /* Cells filled to this part of the largest packing begin to count as evenly filled; from the second on they do. */
 #define NS_EVEN_FROM 0.70
 #define NS_EVEN_TO 0.85
+#define NS_CUT_FROM 0.4
+#define NS_CUT_TO 0.6
 
 /* Coordinates of a corner. */
 #define CX(i) ((i) & 1)
@@ -222,10 +224,28 @@ static double even_part(const ns_system *y, double volume, double bulk, double *
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
+/* A cell cut by a body is filled up to the body: the integrals over its part outside count. Few particles lie in such a part, and
+ * how full it is is less sure: half full counts as full. */
+static void even_out_cut(const job *w, const double *moments, cell_sums *s)
+{
+    double full = pow(w->y->lattice.h, RP_DIM), room = 0, bulk = w->varied ? s->whole[0] : s->volume * w->inverse_phi[0];
+    static const double one[3] = { 1, 2, 1 };
+    for (int m = 0; m < NS_BERNSTEIN; m++)
+        room += moments[m] * one[m % 3] * one[m / 3 % 3] * (RP_DIM == 3 ? one[m / 9] : 1);
+    double part = room > 1e-3 ? (bulk / (room * full) - NS_CUT_FROM) / (NS_CUT_TO - NS_CUT_FROM) : 0;
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    for (int m = 0; m < NS_BERNSTEIN; m++)
+        s->b[m / 3][m % 3] += part * (s->volume / bulk * full * moments[m] - s->b[m / 3][m % 3]);
+}
+
 /* The mean of the Bernstein polynomials over a cell is (1/3, 1/6, 1/3) on each axis. */
-static void even_out(const job *w, cell_sums *s)
+static void even_out(const job *w, int64_t block, int cell, cell_sums *s)
 {
     static const double mean[3] = { 1.0 / 3, 1.0 / 6, 1.0 / 3 };
+    if (w->y->cut_any && w->y->cut[block] >> cell & 1) {
+        even_out_cut(w, w->y->cut_moment + (w->y->cut_first[block] + cell) * NS_BERNSTEIN, s);
+        return;
+    }
     double volume, part = even_part(w->y, s->volume, w->varied ? s->whole[0] : s->volume * w->inverse_phi[0], &volume);
     if (part == 0)
         return;
@@ -252,7 +272,7 @@ static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
     }
     spread_volume(y, s, node);
     cell_sums even = *s;
-    even_out(w, &even);
+    even_out(w, block, cell, &even);
     if (y->stress_cell)
         spread_cell(y, &even, node);
     else

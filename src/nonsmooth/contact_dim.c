@@ -1,4 +1,4 @@
-/* Walls and bodies: which velocity nodes touch them, and what force they take. */
+/* Walls: which velocity nodes touch them. Walls and bodies: what force they take. Contacts with bodies are found in touch_dim.c. */
 #include "nonsmooth/contact.h"
 #include "nonsmooth/local.h"
 
@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-/* Appends; false when there is no room. */
-static ns_contact *append(ns_system *y)
+
+/* NULL when there is no room. */
+ns_contact *NS(append_contact)(ns_system *y)
 {
     if (!rp__base_grow(&y->contacts, &y->contact_capacity, y->contact_count + 1, sizeof(ns_contact)))
         return NULL;
@@ -34,11 +35,14 @@ static rp_result wall_contacts(ns_system *y, const rp__world *world, double dt, 
         const rp_surface *wall = &world->def->wall[f];
         if ((wall->kind != RP_SLIP && wall->kind != RP_FRICTIONAL) || at[f / 2] != (f & 1 ? world->cells[f / 2] : 0))
             continue;
-        ns_contact *c = append(y);
+        ns_contact *c = NS(append_contact)(y);
         if (!c)
             return RP_OUT_OF_MEMORY;
         c->node = node;
         c->surface = f;
+        c->count = 1;
+        c->share[0] = y->scale[node];
+        c->mass = y->mass[node];
         c->normal[f / 2] = f & 1 ? -1 : 1;
         y->hold[node] |= (unsigned char)(1 << f / 2);
         c->mu = wall->kind == RP_FRICTIONAL ? wall->friction : 0;
@@ -47,98 +51,64 @@ static rp_result wall_contacts(ns_system *y, const rp__world *world, double dt, 
     return RP_OK;
 }
 
-static rp_result body_contact(ns_system *y, const rp__world *world, double dt, int64_t node, const int64_t *at, int index)
-{
-    const rp__body *body = &world->bodies[index];
-    double x[3] = { 0 }, h = y->lattice.h;
-    for (int a = 0; a < RP_DIM; a++)
-        x[a] = y->lattice.origin[a] + h * (double)at[a];
-    rp__vec3 n, p = rp__vec3_load(x);
-    double d = rp__body_distance(body, &body->pose, p, &n);
-    if (!(d < h))
-        return RP_OK;
-    double length = rp__vec3_norm(n);
-    if (!(length > 0))
-        return RP_OK;
-    ns_contact *c = append(y);
-    if (!c)
-        return RP_OUT_OF_MEMORY;
-    c->node = node;
-    c->surface = 6 + index;
-    rp__vec3_store(c->normal, rp__vec3_scale(1 / length, n));
-    const rp_surface *surface = &body->def.surface;
-    c->mu = surface->kind == RP_STICK ? (d <= 0 ? INFINITY : 1e3) : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
-    c->gap = d > 0 ? d / dt : 0;
-    if (d < 0)
-        y->hold[node] = 7;
-    c->adhesion = d > 0 ? 0 : surface->adhesion * pow(h, RP_DIM - 1) * dt;
-    if (body->def.kind == RP_BODY_FREE && body->inverse_mass > 0)
-        c->free_body = index;
-    else
-        rp__vec3_store(c->target, rp__body_velocity_at(body, p));
-    return RP_OK;
-}
-
-/* Which bodies are near a block. */
-static uint64_t bodies_near(const ns_system *y, const rp__world *world, int64_t block)
-{
-    uint64_t near = 0;
-    double x[3] = { 0 }, h = y->lattice.h;
-    for (int a = 0; a < RP_DIM; a++)
-        x[a] = y->lattice.origin[a] + h * (4.0 * y->grid.coord[block][a] + 1.5);
-    for (int k = 0; k < world->body_count && k < 64; k++) {
-        rp__vec3 n;
-        if (world->bodies[k].present &&
-            rp__body_distance(&world->bodies[k], &world->bodies[k].pose, rp__vec3_load(x), &n) < (1.5 * sqrt(RP_DIM) + 1) * h)
-            near |= (uint64_t)1 << k;
-    }
-    return near;
-}
-
-/* Impulses of the last step for the contacts that are there again; contacts are sorted by node. */
+/* Impulses of the last step for the contacts that are there again; contacts are sorted by block. */
 static void place_warm(ns_system *y)
 {
     for (int64_t k = 0; k < y->warm_contact_count; k++) {
         const int32_t *key = y->warm_contact_node[k];
-        int64_t node = RP_D(rp__grid_node)(&y->grid, key[0], key[1], key[2]), low = 0, high = y->contact_count;
+        int64_t node = RP_D(rp__grid_node)(&y->grid, key[0], key[1], key[2]);
         if (node < 0)
             continue;
-        while (low < high) {
-            int64_t middle = low + (high - low) / 2;
-            if (y->contacts[middle].node < node)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < y->contact_count && y->contacts[low].node == node; low++)
-            if (y->contacts[low].surface == key[3]) {
-                memcpy(y->contacts[low].impulse, y->warm_contact + 3 * k, 3 * sizeof(double));
-                memcpy(y->contacts[low].previous, y->warm_contact + 3 * k, 3 * sizeof(double));
+        int64_t block = node / RP_BLOCK_NODES;
+        for (int64_t i = y->contact_first[block]; i < y->contact_first[block + 1]; i++) {
+            ns_contact *c = &y->contacts[i];
+            if (c->node == node && NS_SIDES * c->surface + c->side == key[3]) {
+                memcpy(c->impulse, y->warm_contact + 3 * k, 3 * sizeof(double));
+                memcpy(c->previous, y->warm_contact + 3 * k, 3 * sizeof(double));
             }
+        }
     }
+}
+
+/* Counting sort by the block, stable. */
+static rp_result sort_contacts(ns_system *y)
+{
+    if (!rp__base_grow(&y->contacts, &y->contact_capacity, 1, sizeof(ns_contact)))
+        return RP_OUT_OF_MEMORY;
+    ns_contact *sorted = RP_NEW_ARRAY(ns_contact, y->contact_capacity);
+    if (!sorted)
+        return RP_OUT_OF_MEMORY;
+    int64_t *first = y->contact_first;
+    memset(first, 0, ((size_t)y->grid.blocks + 1) * sizeof *first);
+    for (int64_t i = 0; i < y->contact_count; i++)
+        first[y->contacts[i].node / RP_BLOCK_NODES + 1]++;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        first[b + 1] += first[b];
+    for (int64_t i = 0; i < y->contact_count; i++)
+        sorted[first[y->contacts[i].node / RP_BLOCK_NODES]++] = y->contacts[i];
+    for (int64_t b = y->grid.blocks; b > 0; b--)
+        first[b] = first[b - 1];
+    first[0] = 0;
+    rp__base_free(y->contacts);
+    y->contacts = sorted;
+    return RP_OK;
 }
 
 rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt)
 {
-    bool walls = has_wall_contacts(world);
     y->contact_count = 0;
-    for (int64_t b = 0; b < y->grid.blocks; b++) {
-        y->contact_first[b] = y->contact_count;
-        uint64_t near = world->body_count ? bodies_near(y, world, b) : 0;
-        if (!walls && !near)
-            continue;
-        for (int l = 0; l < RP_BLOCK_NODES; l++) {
-            int64_t node = b * RP_BLOCK_NODES + l, at[3];
-            if (!(y->scale[node] > 0) || y->stick[node])
-                continue;
-            rp__grid_coordinates(&y->grid, node, at);
-            if (walls)
+    if (has_wall_contacts(world))
+        for (int64_t b = 0; b < y->grid.blocks; b++)
+            for (int l = 0; l < RP_BLOCK_NODES; l++) {
+                int64_t node = b * RP_BLOCK_NODES + l, at[3];
+                if (!(y->scale[node] > 0) || y->stick[node])
+                    continue;
+                rp__grid_coordinates(&y->grid, node, at);
                 RP_TRY(wall_contacts(y, world, dt, node, at));
-            for (uint64_t bits = near; bits; bits &= bits - 1)
-                RP_TRY(body_contact(y, world, dt, node, at, __builtin_ctzll(bits)));
-        }
-    }
-    y->contact_first[y->grid.blocks] = y->contact_count;
+            }
+    if (world->body_count)
+        RP_TRY(NS(find_touches)(y, world, dt));
+    RP_TRY(sort_contacts(y));
     if (y->params->warm_start)
         place_warm(y);
     if (world->body_count > y->body_capacity) {
@@ -182,7 +152,7 @@ static rp_result keep_warm(ns_system *y)
         rp__grid_coordinates(&y->grid, y->contacts[i].node, at);
         for (int a = 0; a < 3; a++)
             y->warm_contact_node[i][a] = (int32_t)at[a];
-        y->warm_contact_node[i][3] = y->contacts[i].surface;
+        y->warm_contact_node[i][3] = NS_SIDES * y->contacts[i].surface + y->contacts[i].side;
         memcpy(y->warm_contact + 3 * i, y->contacts[i].impulse, 3 * sizeof(double));
     }
     y->warm_contact_count = y->contact_count;
@@ -202,12 +172,7 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
                 world->wall_force[c->surface][a] += force[a];
         } else {
             rp__body *body = &world->bodies[c->surface - 6];
-            int64_t at[3];
-            double x[3] = { 0 };
-            rp__grid_coordinates(&y->grid, c->node, at);
-            for (int a = 0; a < RP_DIM; a++)
-                x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(x), body->pose.position);
+            rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
             body->force = rp__vec3_add(body->force, f);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
         }

@@ -1,9 +1,18 @@
-/* The room for grains around each stress: the integral of N_i over the domain less the bodies. */
+/* Cells that bodies cut, and the room for grains around each stress: the integral of N_i over the domain less the bodies.
+ *
+ * Of each cell that a body cuts, the integrals of the products of Bernstein polynomials over the part outside are kept (assemble_dim.c
+ * says what they are for): they give the room of the stresses around, and the operator of a cell that is filled up to the body. A
+ * cell is looked at in parts of half its size; in each the body is a half-space. */
 #include "nonsmooth/system.h"
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "exec/exec.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { PARTS = 2, FINE = RP_DIM == 3 ? 3 : 4, SIDE = PARTS * FINE };
 
 typedef struct job {
     ns_system *y;
@@ -32,80 +41,228 @@ static double along(const job *w, int axis, int64_t at)
     return part > 0 ? part : 0;
 }
 
-/* Part of a cube of half side r around x outside the body: exact for a plane through a ball of the same width, close enough else. */
-static double outside(const rp__body *body, rp__vec3 x, double r)
+static bool cell_in_domain(const job *w, const int64_t *at)
 {
-    rp__vec3 n;
-    double d = rp__body_distance(body, rp__body_known_pose(body), x, &n);
-    double reach = r * (fabs(n.x) + fabs(n.y) + fabs(n.z));
-    if (!(reach > 0))
-        reach = r;
-    double part = 0.5 + 0.5 * d / reach;
+    for (int a = 0; a < RP_DIM; a++)
+        if ((closed(w->world, 2 * a) && at[a] < 0) || (closed(w->world, 2 * a + 1) && at[a] >= w->world->cells[a]))
+            return false;
+    return true;
+}
+
+/* Part of a cube of half side r outside a plane at distance d from its middle: exact for planes along an axis, close else. */
+static double outside(double d, rp__vec3 n, double r)
+{
+    double reach = r * (fabs(n.x) + fabs(n.y) + fabs(n.z)), part = 0.5 + 0.5 * d / (reach > 0 ? reach : r);
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
-/* What the bodies take of stress i: the integral of N_i inside them, from sub-cells of half the size. */
-static double taken(const job *w, const rp__body *body, int64_t i)
+/* Means of the Bernstein polynomials over each SIDE-th of a cell, from P_0 = (1-t)^2, P_1 = t (1-t), P_2 = t^2. */
+static void means(double p[SIDE][3])
 {
-    ns_system *y = w->y;
-    int64_t at[3];
-    rp__grid_coordinates(&y->grid, i, at);
-    double h = y->lattice.h, sum = 0;
-    int begin = y->stress_cell ? 0 : -2, end = 2;
-    for (int c = RP_DIM == 3 ? begin : 0; c < (RP_DIM == 3 ? end : 1); c++)
-        for (int b = begin; b < end; b++)
-            for (int a = begin; a < end; a++) {
-                double q[3] = { 0.5 * a + 0.25, 0.5 * b + 0.25, RP_DIM == 3 ? 0.5 * c + 0.25 : 0 }, n = 1, x[3] = { 0 };
-                for (int k = 0; k < RP_DIM; k++) {
-                    double place = (double)at[k] + q[k];
-                    n *= 0.5 * (y->stress_cell ? 1 : 1 - fabs(q[k]));
-                    x[k] = y->lattice.origin[k] + h * place;
-                    if ((closed(w->world, 2 * k) && place < 0) ||
-                        (closed(w->world, 2 * k + 1) && place > (double)w->world->cells[k]))
-                        n = 0; /* outside the domain already */
+    for (int s = 0; s < SIDE; s++) {
+        double a = (double)s / SIDE, b = (double)(s + 1) / SIDE, w = SIDE;
+        double one = w * (b - a), t = w * (b * b - a * a) / 2, tt = w * (b * b * b - a * a * a) / 3;
+        p[s][0] = one - 2 * t + tt, p[s][1] = t - tt, p[s][2] = tt;
+    }
+}
+
+/* The largest part of each fine cube that is taken by any of the bodies, in `taken`; false when none is. */
+static bool take(const job *w, uint64_t near, const int64_t *at, double *taken)
+{
+    double h = w->y->lattice.h, part = h / PARTS, fine = h / SIDE;
+    bool any = false;
+    for (uint64_t bits = near; bits; bits &= bits - 1) {
+        const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
+        double x[3] = { 0 };
+        for (int a = 0; a < RP_DIM; a++)
+            x[a] = w->y->lattice.origin[a] + h * ((double)at[a] + 0.5);
+        if (rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) > 0.51 * sqrt(RP_DIM) * h)
+            continue;
+        for (int k = 0; k < (RP_DIM == 3 ? PARTS : 1); k++)
+            for (int j = 0; j < PARTS; j++)
+                for (int i = 0; i < PARTS; i++) {
+                    int index[3] = { i, j, k };
+                    rp__vec3 n;
+                    for (int a = 0; a < RP_DIM; a++)
+                        x[a] = w->y->lattice.origin[a] + h * (double)at[a] + part * (index[a] + 0.5);
+                    double d = rp__body_distance(body, &body->pose, rp__vec3_load(x), &n);
+                    if (d > 0.51 * sqrt(RP_DIM) * part)
+                        continue;
+                    any = true;
+                    for (int f = 0; f < (RP_DIM == 3 ? FINE * FINE * FINE : FINE * FINE); f++) {
+                        int u[3] = { f % FINE, f / FINE % FINE, f / (FINE * FINE) };
+                        double m = 0.5 * (FINE - 1);
+                        double e = d + fine * (n.x * (u[0] - m) + n.y * (u[1] - m) + (RP_DIM == 3 ? n.z * (u[2] - m) : 0));
+                        double in = 1 - outside(e, n, 0.5 * fine);
+                        double *to = &taken[((RP_DIM == 3 ? k * FINE + u[2] : 0) * SIDE + j * FINE + u[1]) * SIDE + i * FINE + u[0]];
+                        *to = in > *to ? in : *to;
+                    }
                 }
-                if (!(n > 0))
-                    continue;
-                sum += n * (1 - outside(body, rp__vec3_load(x), 0.25 * h));
-            }
+    }
+    return any;
+}
+
+/* Integrals over the part of a cell outside the bodies, in units of the cell; false when no body cuts it. */
+static bool cut_cell(const job *w, uint64_t near, const int64_t *at, double p[SIDE][3], double *moments)
+{
+    enum { ALL = RP_DIM == 3 ? SIDE * SIDE * SIDE : SIDE * SIDE };
+    double taken[ALL] = { 0 };
+    if (!take(w, near, at, taken))
+        return false;
+    memset(moments, 0, NS_BERNSTEIN * sizeof *moments);
+    for (int f = 0; f < ALL; f++) {
+        int u[3] = { f % SIDE, f / SIDE % SIDE, f / (SIDE * SIDE) };
+        double v = (1 - taken[f]) / ALL;
+        if (!(v > 0))
+            continue;
+        for (int m = 0; m < NS_BERNSTEIN; m++)
+            moments[m] += v * p[u[0]][m % 3] * p[u[1]][m / 3 % 3] * (RP_DIM == 3 ? p[u[2]][m / 9] : 1);
+    }
+    return true;
+}
+
+/* Bodies whose surface or inside a block may reach into. */
+static uint64_t bodies_near(const job *w, int64_t block)
+{
+    const ns_system *y = w->y;
+    uint64_t near = 0;
+    double x[3] = { 0 }, h = y->lattice.h;
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = y->lattice.origin[a] + h * (4.0 * y->grid.coord[block][a] + 2);
+    for (int k = 0; k < w->world->body_count && k < 64; k++) {
+        const rp__body *body = &w->world->bodies[k];
+        if (body->present && rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) < (2 * sqrt(RP_DIM) + 1.5) * h)
+            near |= (uint64_t)1 << k;
+    }
+    return near;
+}
+
+static void find_near(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        w->y->cut_near[b] = bodies_near(w, b);
+}
+
+static void cut_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    ns_system *y = w->y;
+    double p[SIDE][3];
+    (void)worker;
+    means(p);
+    for (int64_t b = begin; b < end; b++) {
+        y->cut[b] = 0;
+        for (int l = 0; y->cut_near[b] && l < RP_BLOCK_NODES; l++) {
+            int64_t at[3];
+            rp__grid_coordinates(&y->grid, b * RP_BLOCK_NODES + l, at);
+            if (cut_cell(w, y->cut_near[b], at, p, y->cut_moment + (y->cut_first[b] + l) * NS_BERNSTEIN))
+                y->cut[b] |= (uint64_t)1 << l;
+        }
+    }
+}
+
+static rp_result reserve(ns_system *y)
+{
+    if (y->cut_blocks >= y->grid.blocks)
+        return RP_OK;
+    int64_t blocks = y->grid.blocks + y->grid.blocks / 8 + 8;
+    rp__base_free(y->cut);
+    rp__base_free(y->cut_near);
+    rp__base_free(y->cut_first);
+    y->cut_blocks = 0;
+    y->cut = RP_NEW_ARRAY(uint64_t, blocks);
+    y->cut_near = RP_NEW_ARRAY(uint64_t, blocks);
+    y->cut_first = RP_NEW_ARRAY(int64_t, blocks);
+    if (!y->cut || !y->cut_near || !y->cut_first)
+        return RP_OUT_OF_MEMORY;
+    y->cut_blocks = blocks;
+    return RP_OK;
+}
+
+rp_result NS(cut_cells)(ns_system *y, const rp__world *world)
+{
+    job w = { y, world };
+    y->cut_any = false;
+    if (!world->body_count)
+        return RP_OK;
+    RP_TRY(reserve(y));
+    rp__exec_for(y->grid.blocks, 8, find_near, &w);
+    int64_t cells = 0;
+    for (int64_t b = 0; b < y->grid.blocks; b++) {
+        y->cut_first[b] = cells;
+        cells += y->cut_near[b] ? RP_BLOCK_NODES : 0;
+    }
+    if (!cells)
+        return RP_OK;
+    if (!rp__base_grow(&y->cut_moment, &y->cut_capacity, cells * NS_BERNSTEIN, sizeof(double)))
+        return RP_OUT_OF_MEMORY;
+    rp__exec_for(y->grid.blocks, 2, cut_blocks, &w);
+    y->cut_any = true;
+    return RP_OK;
+}
+
+/* Integral of corner function n over the part outside, from the moments: l_0 = P_0 + P_1, l_1 = P_1 + P_2. */
+static double corner_room(const double *m, int n)
+{
+    double sum = 0;
+    for (int c = n >> 2; c < (RP_DIM == 3 ? (n >> 2) + 2 : 1); c++)
+        for (int b = n >> 1 & 1; b < (n >> 1 & 1) + 2; b++)
+            for (int a = n & 1; a < (n & 1) + 2; a++)
+                sum += m[(c * 3 + b) * 3 + a];
     return sum;
+}
+
+static double cell_room(const double *m)
+{
+    static const double one[3] = { 1, 2, 1 };
+    double sum = 0;
+    for (int k = 0; k < NS_BERNSTEIN; k++)
+        sum += m[k] * one[k % 3] * one[k / 3 % 3] * (RP_DIM == 3 ? one[k / 9] : 1);
+    return sum;
+}
+
+/* What the bodies take from N_i in the cell at `at`, of which the node is corner n. */
+static double taken(const job *w, uint64_t near, const int64_t *at, int n, double p[SIDE][3])
+{
+    const ns_system *y = w->y;
+    if (!cell_in_domain(w, at))
+        return 0;
+    double here[NS_BERNSTEIN];
+    const double *m = here;
+    int64_t node = RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
+    if (node >= 0) {
+        int64_t b = node / RP_BLOCK_NODES;
+        if (!(y->cut[b] >> (node % RP_BLOCK_NODES) & 1))
+            return 0;
+        m = y->cut_moment + (y->cut_first[b] + node % RP_BLOCK_NODES) * NS_BERNSTEIN;
+    } else if (!cut_cell(w, near, at, p, here)) {
+        return 0;
+    }
+    return y->stress_cell ? 1 - cell_room(m) : 1.0 / NS_CORNERS - corner_room(m, n);
 }
 
 static void room_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
     ns_system *y = w->y;
-    double full = pow(y->lattice.h, RP_DIM);
+    double full = pow(y->lattice.h, RP_DIM), p[SIDE][3];
     (void)worker;
-    for (int64_t b = begin; b < end; b++) {
+    means(p);
+    for (int64_t b = begin; b < end; b++)
         for (int l = 0; l < RP_BLOCK_NODES; l++) {
             int64_t i = b * RP_BLOCK_NODES + l, at[3];
             rp__grid_coordinates(&y->grid, i, at);
-            double part = full;
+            double part = 1;
             for (int a = 0; a < RP_DIM; a++)
                 part *= along(w, a, at[a]);
-            y->room[i] = part;
-        }
-        for (int k = 0; k < w->world->body_count; k++) {
-            const rp__body *body = &w->world->bodies[k];
-            if (!body->present)
-                continue;
-            rp__vec3 n, centre = { 0 };
-            double x[3] = { 0 }, h = y->lattice.h;
-            for (int a = 0; a < RP_DIM; a++)
-                x[a] = y->lattice.origin[a] + h * (4.0 * y->grid.coord[b][a] + 1.5);
-            centre = rp__vec3_load(x);
-            if (rp__body_distance(body, rp__body_known_pose(body), centre, &n) > 3.5 * sqrt(RP_DIM) * h)
-                continue;
-            for (int l = 0; l < RP_BLOCK_NODES; l++) {
-                int64_t i = b * RP_BLOCK_NODES + l;
-                if (!(y->volume[i] > 0))
-                    continue;
-                y->room[i] -= full * taken(w, body, i);
-                y->room[i] = y->room[i] > 0 ? y->room[i] : 0;
+            for (int n = 0; y->cut_any && y->cut_near[b] && n < (y->stress_cell ? 1 : NS_CORNERS) && y->volume[i] > 0; n++) {
+                int64_t cell[3] = { at[0] - (n & 1), at[1] - (n >> 1 & 1), at[2] - (n >> 2) };
+                part -= taken(w, y->cut_near[b], cell, n, p);
             }
+            y->room[i] = part > 1e-12 ? part * full : 0;
         }
-    }
 }
 
 void NS(room)(ns_system *y, const rp__world *world)

@@ -164,9 +164,9 @@ static void contacts_of_block(const sweep *w, int64_t block, double *tile, bool 
         ns_contact *c = &y->contacts[k];
         if (c->free_body >= 0)
             continue;
-        int local = (int)(c->node - block * RP_BLOCK_NODES);
-        double *v = direct ? ns_velocity(y, c->node) : tile + NS_PAD * ns_tile_of_local(local);
-        double e = ns_contact_visit(c, w->beta, !w->backward, y->scale[c->node], y->mass[c->node], v) * w->impulse_unit * w->impulse_unit;
+        double *at[NS_CORNERS];
+        ns_contact_nodes(y, c, direct ? NULL : tile, at);
+        double e = ns_contact_visit(c, w->beta, !w->backward, w->dt, at) * w->impulse_unit * w->impulse_unit;
         sums[SUM_SQUARE] += e;
         sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
     }
@@ -255,16 +255,13 @@ static void lever(const double *d, rp__vec3 arm, double out[6])
 static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies)
 {
     ns_system *y = w->y;
-    int64_t at[3];
-    double axes[RP_DIM][3], levers[RP_DIM][6], pushed[RP_DIM][6], x[3] = { 0 };
+    double axes[RP_DIM][3], levers[RP_DIM][6], pushed[RP_DIM][6], u[3], change[3] = { 0 }, *at[NS_CORNERS];
     double *body = y->body_velocity + 6 * c->free_body;
     const double *inverse = y->body_inverse + 36 * c->free_body;
-    rp__grid_coordinates(&y->grid, c->node, at);
-    for (int a = 0; a < RP_DIM; a++)
-        x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-    rp__vec3 arm = rp__vec3_sub(rp__vec3_load(x), bodies[c->free_body].pose.position);
+    rp__vec3 arm = rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position);
+    ns_contact_nodes(y, c, NULL, at);
+    ns_contact_gather(c, at, u);
     contact_axes(c->normal, axes);
-    double mass = y->mass[c->node], scale = y->scale[c->node], *node = ns_velocity(y, c->node);
     double ww[RP_DIM * RP_DIM], b[RP_DIM], from[RP_DIM], to[RP_DIM], square = 0;
     for (int i = 0; i < RP_DIM; i++) {
         lever(axes[i], arm, levers[i]);
@@ -280,11 +277,11 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
         for (int a = 0; a < 3; a++)
             from[i] += (c->impulse[a] + w->beta * (c->impulse[a] - c->previous[a])) * axes[i][a];
         for (int a = 0; a < RP_DIM; a++)
-            b[i] += scale * node[a] * axes[i][a];
+            b[i] += u[a] * axes[i][a];
         for (int r = 0; r < 6; r++)
             b[i] -= body[r] * levers[i][r];
         for (int j = 0; j < RP_DIM; j++) {
-            ww[i * RP_DIM + j] = i == j ? 1 / mass : 0;
+            ww[i * RP_DIM + j] = i == j ? 1 / c->mass : 0;
             for (int r = 0; r < 6; r++)
                 ww[i * RP_DIM + j] += levers[i][r] * pushed[j][r];
         }
@@ -305,7 +302,7 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
         for (int a = 0; a < 3; a++)
             c->impulse[a] += to[i] * axes[i][a];
         for (int a = 0; a < RP_DIM; a++)
-            node[a] += d * axes[i][a] / (mass * scale);
+            change[a] += d * axes[i][a];
         for (int r = 0; r < 6; r++)
             body[r] -= d * pushed[i][r];
     }
@@ -338,6 +335,7 @@ typedef struct team_job {
 static void share(int64_t first, int64_t last, int worker, int size, int64_t *begin, int64_t *end)
 {
     int64_t n = last - first;
+    ns_contact_scatter(c, w->dt, change, at);
     *begin = first + n * worker / size;
     *end = first + n * (worker + 1) / size;
 }
@@ -401,11 +399,11 @@ static void check_block(sweep *w, int64_t block)
         const ns_contact *c = &y->contacts[k];
         if (c->free_body >= 0)
             continue;
-        double u[3] = { 0 }, v[3] = { 0 }, to[3], e = 0;
-        for (int a = 0; a < RP_DIM; a++)
-            u[a] = y->scale[c->node] * ns_velocity(y, c->node)[a];
+        double u[3], v[3] = { 0 }, to[3], e = 0, *at[NS_CORNERS];
+        ns_contact_nodes(y, c, NULL, at);
+        ns_contact_gather(c, at, u);
         ns_contact_velocity(c, u, v);
-        ns_contact_law(c->normal, c->mu, y->mass[c->node], v, c->impulse, to);
+        ns_contact_law(c->normal, c->mu, c->mass, v, c->impulse, to);
         for (int a = 0; a < RP_DIM; a++)
             e += (to[a] - c->impulse[a]) * (to[a] - c->impulse[a]);
         e *= w->impulse_unit * w->impulse_unit;
@@ -543,23 +541,19 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-static void start_contacts(ns_system *y, const rp__body *bodies)
+static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
 {
     for (int64_t k = 0; k < y->contact_count; k++) {
         const ns_contact *c = &y->contacts[k];
         double push[3];
         for (int a = 0; a < 3; a++)
             push[a] = c->impulse[a] - c->adhesion * c->normal[a];
-        for (int a = 0; a < RP_DIM; a++)
-            ns_velocity(y, c->node)[a] += push[a] / (y->mass[c->node] * y->scale[c->node]);
+        double *at[NS_CORNERS], levers[6];
+        ns_contact_nodes(y, c, NULL, at);
+        ns_contact_scatter(c, dt, push, at);
         if (c->free_body < 0)
             continue;
-        int64_t at[3];
-        double x[3] = { 0 }, levers[6];
-        rp__grid_coordinates(&y->grid, c->node, at);
-        for (int a = 0; a < RP_DIM; a++)
-            x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-        lever(push, rp__vec3_sub(rp__vec3_load(x), bodies[c->free_body].pose.position), levers);
+        lever(push, rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position), levers);
         for (int r = 0; r < 6; r++)
             for (int s = 0; s < 6; s++)
                 y->body_velocity[6 * c->free_body + r] -= y->body_inverse[36 * c->free_body + 6 * r + s] * levers[s];
@@ -595,7 +589,7 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
         q.free_bodies |= y->contacts[k].free_body >= 0;
     rp__exec_for(nodes, 4096, scale_nodes, w);
     rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, w);
-    start_contacts(y, world->bodies);
+    start_contacts(y, world->bodies, dt);
     memcpy(y->before, y->u, (size_t)nodes * NS_PAD * sizeof(double));
     if (world->body_count)
         memcpy(y->body_before, y->body_velocity, 6 * (size_t)world->body_count * sizeof(double));

@@ -149,6 +149,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(find_contacts)(y, world, dt));
     RP_LAP(&world->phases, "frames", t);
     stats->volume_error = NS(volume_error)(y);
+    RP_TRY(NS(cut_cells)(y, world));
     if (y->steps < y->params->dump_problems)
         RP_TRY(NS(dump_problem)(y));
     RP_TRY(NS(solve)(y, world, dt, &report));

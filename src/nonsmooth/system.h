@@ -36,6 +36,7 @@ enum {
     NS_BERNSTEIN = 27,
 #endif
     NS_T = NS_S - 1,
+    NS_SIDES = 8,       /* contacts of a node with one body at most */
     NS_TILE_SIDE = 6,
     NS_PAD = 4          /* doubles a velocity: one vector register */
 };
@@ -74,10 +75,10 @@ typedef struct ns_stress {
     double weight;              /* part of the full volume: scales the residual */
 } ns_stress;
 
-/* A contact of one velocity node with a wall or a body: Coulomb's law in dimension RP_DIM between the impulse and the
- * relative velocity. */
+/* A contact of grains with a wall or a body: Coulomb's law in dimension RP_DIM between the impulse and the relative velocity at
+ * one place: a node on a wall, or a point on the surface of a body, where the velocity is that of the corners of its cell. */
 typedef struct ns_contact {
-    int64_t node;
+    int64_t node;               /* of a wall; the lowest of the cell of a body's point */
     int32_t surface;            /* face 0 … 5, or 6 + body */
     int32_t free_body;          /* body index when its velocity takes part in the solve, else -1 */
     double normal[3];           /* out of the wall or body, into the grains */
@@ -91,7 +92,12 @@ typedef struct ns_contact {
 /* Sums at the nodes of what particles bring. */
 enum { NS_MASS, NS_MOMENTUM /* RP_DIM of them */ };
 
+    int32_t side;               /* several at one place: both faces of a sheet, the faces at an edge */
 typedef struct ns_system {
+    int32_t count;              /* nodes: 1 or NS_CORNERS */
+    double share[NS_CORNERS];   /* N_j s_j: the velocity is sum_j share_j w_j, an impulse p adds share_j p / dt to w_j */
+    double mass;                /* dt / sum_j share_j^2 */
+    double place[3];
     rp__lattice lattice;
     rp__grid grid;
     const rp__nonsmooth_params *params;
@@ -99,6 +105,14 @@ typedef struct ns_system {
     bool stress_cell;
     int stencil;                /* velocity nodes of a stress: NS_STENCIL or NS_CORNERS */
     bool varied;                /* several materials, mu(I) or cohesion: friction differs from place to place */
+
+/* A particle near a body, and where it would touch it. */
+typedef struct ns_touch {
+    int64_t node;               /* nearest to the place */
+    int32_t body;
+    double weight, gap, volume; /* volume of the packed material */
+    double place[3], normal[3];
+} ns_touch;
 
     int64_t node_capacity;      /* of the arrays below */
     double *mass;               /* node */
@@ -142,9 +156,20 @@ typedef struct ns_system {
     double *warm_contact;       /* 3 each */
 
     double *body_velocity;      /* 6 a body: linear, angular, while the solver runs */
+    bool cut_any;               /* a body is near some block; else the next are not set */
+    int64_t cut_blocks, cut_capacity;
+    uint64_t *cut, *cut_near;   /* block: cells that bodies cut or fill; bodies near */
+    int64_t *cut_first;         /* block: place of its first cell in cut_moment */
+    double *cut_moment;         /* cell, NS_BERNSTEIN: integrals over the part outside bodies, in units of the cell */
+
     double *body_before;
     double *body_inverse;       /* 36 a body */
     int body_capacity;
+    int32_t *node_contact;      /* the last of its contacts while they are found, else -1 */
+    int64_t touch_capacity, touch_blocks;
+    ns_touch *touches;
+    int64_t (*touch_range)[2];  /* block: first, count */
+    uint64_t *touch_near;       /* block: bodies near */
 
     double stress_scale;        /* rho (g L + u^2) */
     double fall;                /* g L */
@@ -218,7 +243,8 @@ void NS(release)(ns_system *y);
 void NS(assemble)(ns_system *y, const rp__world *world);
 void NS(assemble_ref)(ns_system *y, const rp__world *world);
 
-/* room_dim.c: the integral of N_i over the domain less the bodies. */
+/* room_dim.c: cells that bodies cut, before the assembly; the integral of N_i over the domain less the bodies, after it. */
+rp_result NS(cut_cells)(ns_system *y, const rp__world *world);
 void NS(room)(ns_system *y, const rp__world *world);
 
 /* viscosity_dim.c: (M/dt + A) u* = M/dt u + M g. Returns the iterations. */
@@ -246,6 +272,10 @@ double NS(dissipation)(const ns_system *y);
 rp_result NS(dump_problem)(const ns_system *y);
 
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
+/* touch_dim.c: contacts with bodies, appended to those with walls. */
+rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt);
+ns_contact *NS(append_contact)(ns_system *y);
+
 double NS(volume_error)(ns_system *y);
 rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any);
 

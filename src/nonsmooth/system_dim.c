@@ -12,7 +12,7 @@ static void free_node_arrays(ns_system *y)
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
                         (void **)&y->stick,    (void **)&y->active, (void **)&y->awake, (void **)&y->masked, (void **)&y->aliased,
-                        (void **)&y->partial,  (void **)&y->contact_first };
+                        (void **)&y->partial,  (void **)&y->contact_first, (void **)&y->node_contact };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         rp__base_free(*arrays[i]);
         *arrays[i] = NULL;
@@ -52,8 +52,9 @@ rp_result NS(reserve)(ns_system *y)
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
     if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
+    y->node_contact = RP_NEW_ARRAY(int32_t, nodes);
         !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->masked || !y->aliased || !y->partial ||
-        !y->contact_first) {
+        !y->contact_first || !y->node_contact) {
         free_node_arrays(y);
         return RP_OUT_OF_MEMORY;
     }
@@ -77,3 +78,10 @@ void NS(release)(ns_system *y)
     rp__base_free(y->remove);
     rp__base_free(y->view_data);
 }
+    rp__base_free(y->touches);
+    rp__base_free(y->cut);
+    rp__base_free(y->cut_near);
+    rp__base_free(y->cut_first);
+    rp__base_free(y->cut_moment);
+    rp__base_free(y->touch_range);
+    rp__base_free(y->touch_near);

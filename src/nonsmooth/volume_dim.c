@@ -58,7 +58,7 @@ static void prepare(void *context, int64_t begin, int64_t end, double *most)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
             ns_stress *s = &y->stress[i];
-            double phi = y->volume[i] / y->bulk[i], over = y->bulk[i] - y->room[i] * (1 + tolerance);
+            double phi = y->volume[i] / y->bulk[i], over = y->bulk[i] - y->room[i] - tolerance * w->full;
             double cap = 0.1 * w->full;
             s->previous[0] = s->previous[1] = 0;
             if (y->params->volume_correction == RP__CORRECT_BOTH && ns_moves(y, i, w->dt, NS_FLOWING) && over > 0)

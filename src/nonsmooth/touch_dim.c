@@ -1,0 +1,291 @@
+/* Contacts of grains with bodies: at the places on the surface where particles would touch it.
+ *
+ * Each particle near a body is projected to the surface. The places nearest to one node that look the same way make one
+ * contact: at their mean place, with their mean normal; the velocity of the grains there is that of the corners of its cell, and the
+ * impulse goes back to them with the same weights. So the force acts where the surface is, however it lies against the grid:
+ * for a pressure p the nodes get what the stresses in cells filled up to the surface leave, int p N_j n dA. Sheets thinner than a
+ * cell are seen from the side where the particles are. What is left between the nearest particle and the surface is the gap,
+ * which may be closed in this step: a particle keeps the half of its width away. */
+#include "nonsmooth/contact.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <string.h>
+
+typedef struct job {
+    ns_system *y;
+    const rp__world *world;
+    double dt;
+} job;
+
+/* Particles within this part of a cell take part in the mean place. */
+#define NS_REACH 0.75
+
+static double speed_at(const rp__body *body, rp__vec3 x)
+{
+    return rp__vec3_norm(rp__body_velocity_at(body, x));
+}
+
+/* Which bodies may touch particles of a block in this step. */
+static uint64_t bodies_near(const ns_system *y, const rp__world *world, int64_t block, double dt)
+{
+    uint64_t near = 0;
+    double x[3] = { 0 }, h = y->lattice.h;
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = y->lattice.origin[a] + h * (4.0 * y->grid.coord[block][a] + 2);
+    for (int k = 0; k < world->body_count && k < 64; k++) {
+        const rp__body *body = &world->bodies[k];
+        if (!body->present)
+            continue;
+        double way = dt * speed_at(body, rp__vec3_load(x));
+        if (rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) < (2 * sqrt(RP_DIM) + 2) * h + way)
+            near |= (uint64_t)1 << k;
+    }
+    return near;
+}
+
+/* The node nearest to a place near particle i; if no grains are there, the place is taken to the nearest corner of the particle's cell. */
+static int64_t node_near(const ns_system *y, const rp__particles *p, int64_t i, double *place)
+{
+    int64_t at[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++)
+        at[a] = (int64_t)floor(rp__lattice_coordinate(&y->lattice, a, place[a]) + 0.5);
+    int64_t node = RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
+    if (node >= 0 && y->scale[node] > 0)
+        return node;
+    for (int a = 0; a < RP_DIM; a++) {
+        double h = y->lattice.h, low = floor(rp__lattice_coordinate(&y->lattice, a, p->x[a][i]));
+        at[a] = at[a] < (int64_t)low ? (int64_t)low : at[a] > (int64_t)low + 1 ? (int64_t)low + 1 : at[a];
+        double middle = y->lattice.origin[a] + h * (double)at[a];
+        place[a] = place[a] < middle - 0.5 * h ? middle - 0.5 * h : place[a] > middle + 0.5 * h ? middle + 0.5 * h : place[a];
+    }
+    return RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
+}
+
+/* Where particle i would touch the body; false when it is too far away. */
+static bool touch(const job *w, int64_t i, int index, ns_touch *t)
+{
+    const ns_system *y = w->y;
+    const rp__particles *p = w->world->particles;
+    const rp__body *body = &w->world->bodies[index];
+    double h = y->lattice.h, bulk = p->volume[i] / w->world->materials[p->material[i]].volume_fraction;
+    double x[3] = { 0 }, v[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = p->x[a][i], v[a] = p->v[a][i] + w->dt * w->world->def->gravity[a];
+    rp__vec3 at = rp__vec3_load(x), n;
+    double d = rp__body_distance(body, &body->pose, at, &n), length = rp__vec3_norm(n);
+    if (RP_DIM == 2)
+        n.z = 0, length = rp__vec3_norm(n);
+    if (!(length > 0))
+        return false;
+    n = rp__vec3_scale(1 / length, n);
+    double clear = d - 0.5 * (RP_DIM == 3 ? cbrt(bulk) : sqrt(bulk));
+    if (!(clear < NS_REACH * h)) {
+        double approach = -w->dt * rp__vec3_dot(rp__vec3_sub(rp__vec3_load(v), rp__body_velocity_at(body, at)), n);
+        if (!(clear < NS_REACH * h + approach))
+            return false;
+    }
+    t->body = index;
+    t->weight = 1 - clear / (NS_REACH * h);
+    t->weight = t->weight < 0.01 ? 0.01 : t->weight > 1 ? 1 : t->weight;
+    t->gap = clear > 0 ? clear : 0;
+    t->volume = bulk;
+    double reach = d < h ? d : h; /* the place stays near the particle's cell; a body not yet there is met on the way */
+    rp__vec3_store(t->place, rp__vec3_axpy(-reach, n, at));
+    rp__vec3_store(t->normal, n);
+    t->node = node_near(y, p, i, t->place);
+    return t->node >= 0;
+}
+
+static void find_near(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        w->y->touch_near[b] = bodies_near(w->y, w->world, b, w->dt);
+}
+
+static void touch_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    ns_system *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        ns_touch *to = y->touches + y->touch_range[b][0];
+        y->touch_range[b][1] = 0;
+        for (int64_t i = y->grid.first[b]; y->touch_near[b] && i < y->grid.first[b + 1]; i++)
+            for (uint64_t bits = y->touch_near[b]; bits; bits &= bits - 1)
+                if (touch(w, i, __builtin_ctzll(bits), &to[y->touch_range[b][1]]))
+                    y->touch_range[b][1]++;
+    }
+}
+
+/* Displacements of the volume correction do not move nodes that lie in a body. */
+static void hold_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    ns_system *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (int l = 0; y->touch_near[b] && l < RP_BLOCK_NODES; l++) {
+            int64_t node = b * RP_BLOCK_NODES + l, at[3];
+            double x[3] = { 0 };
+            if (!(y->scale[node] > 0))
+                continue;
+            rp__grid_coordinates(&y->grid, node, at);
+            for (int a = 0; a < RP_DIM; a++)
+                x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
+            for (uint64_t bits = y->touch_near[b]; bits; bits &= bits - 1) {
+                const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
+                if (rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) < 0)
+                    y->hold[node] = 7;
+            }
+        }
+}
+
+/* Adds a touch to the contact of its node that looks the same way, or makes one. Sums until finish_contact: share[0] is the
+ * weight, mass the volume, previous[0] links the contacts of the node. */
+static rp_result add(ns_system *y, const ns_touch *t)
+{
+    int32_t side = 0;
+    ns_contact *c = NULL;
+    for (int32_t k = y->node_contact[t->node]; k >= 0; k = (int32_t)y->contacts[k].previous[0]) {
+        ns_contact *other = &y->contacts[k];
+        if (other->surface != 6 + t->body)
+            continue;
+        side++;
+        double along = 0, length = 0;
+        for (int a = 0; a < 3; a++)
+            along += other->normal[a] * t->normal[a], length += other->normal[a] * other->normal[a];
+        if (along > 0.5 * sqrt(length))
+            c = other;
+    }
+    if (!c) {
+        if (side >= NS_SIDES)
+            return RP_OK;
+        c = NS(append_contact)(y);
+        if (!c)
+            return RP_OUT_OF_MEMORY;
+        c->node = t->node;
+        c->surface = 6 + t->body;
+        c->side = side;
+        c->gap = t->gap;
+        c->previous[0] = y->node_contact[t->node];
+        y->node_contact[t->node] = (int32_t)(y->contact_count - 1);
+    }
+    c->gap = t->gap < c->gap ? t->gap : c->gap;
+    c->share[0] += t->weight;
+    c->mass += t->weight * t->volume;
+    for (int a = 0; a < 3; a++) {
+        c->place[a] += t->weight * t->place[a];
+        c->normal[a] += t->weight * t->normal[a];
+    }
+    return RP_OK;
+}
+
+/* From sums to a contact; false when no node can take its impulse. */
+static bool finish_contact(const job *w, ns_contact *c)
+{
+    const ns_system *y = w->y;
+    const rp__body *body = &w->world->bodies[c->surface - 6];
+    const rp_surface *surface = &body->def.surface;
+    double h = y->lattice.h, t[3] = { 0 }, length = 0, all = 0, squares = 0;
+    double area = c->mass / (0.5 * NS_REACH * h), weight = c->share[0];
+    int64_t at[3], shift[3] = { 0 };
+    rp__grid_coordinates(&y->grid, c->node, at);
+    for (int a = 0; a < 3; a++) {
+        c->place[a] /= weight;
+        length += c->normal[a] * c->normal[a];
+    }
+    for (int a = 0; a < 3; a++)
+        c->normal[a] /= sqrt(length);
+    for (int a = 0; a < RP_DIM; a++) {
+        t[a] = rp__lattice_coordinate(&y->lattice, a, c->place[a]) - (double)at[a];
+        shift[a] = t[a] < 0; /* the cell is the lower one */
+        t[a] += (double)shift[a];
+        t[a] = t[a] < 0 ? 0 : t[a] > 1 ? 1 : t[a];
+    }
+    c->node = RP_D(rp__grid_node)(&y->grid, at[0] - shift[0], at[1] - shift[1], at[2] - shift[2]);
+    if (c->node < 0)
+        return false;
+    int64_t block = c->node / RP_BLOCK_NODES;
+    int base = ns_tile_of_local((int)(c->node % RP_BLOCK_NODES));
+    c->count = NS_CORNERS;
+    for (int n = 0; n < NS_CORNERS; n++) {
+        int64_t j = ns_tile_node(y, block, base + (n & 1) + NS_TILE_SIDE * ((n >> 1 & 1) + NS_TILE_SIDE * (n >> 2)));
+        double value = (n & 1 ? t[0] : 1 - t[0]) * (n >> 1 & 1 ? t[1] : 1 - t[1]);
+#if RP_DIM == 3
+        value *= n >> 2 ? t[2] : 1 - t[2];
+#endif
+        c->share[n] = 0;
+        if (j < 0 || !(y->scale[j] > 0))
+            continue;
+        all += value;
+        c->share[n] = y->stick[j] ? 0 : value * y->scale[j];
+    }
+    if (!(all > 1e-3))
+        return false;
+    for (int n = 0; n < NS_CORNERS; n++) {
+        c->share[n] /= all;
+        squares += c->share[n] * c->share[n];
+    }
+    if (!(squares > 0))
+        return false;
+    c->mass = w->dt / squares;
+    bool close = !(c->gap > 0);
+    c->gap /= w->dt;
+    c->mu = surface->kind == RP_STICK ? (close ? INFINITY : 1e3) : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
+    c->adhesion = close ? surface->adhesion * area * w->dt : 0;
+    memset(c->previous, 0, sizeof c->previous);
+    if (body->def.kind == RP_BODY_FREE && body->inverse_mass > 0)
+        c->free_body = c->surface - 6;
+    else
+        rp__vec3_store(c->target, rp__body_velocity_at(body, rp__vec3_load(c->place)));
+    return true;
+}
+
+static rp_result reserve(ns_system *y)
+{
+    if (y->touch_blocks < y->grid.blocks) {
+        int64_t blocks = y->grid.blocks + y->grid.blocks / 8 + 8;
+        rp__base_free(y->touch_range);
+        rp__base_free(y->touch_near);
+        y->touch_blocks = 0;
+        y->touch_range = rp__base_alloc_array((size_t)blocks, sizeof *y->touch_range);
+        y->touch_near = RP_NEW_ARRAY(uint64_t, blocks);
+        if (!y->touch_range || !y->touch_near)
+            return RP_OUT_OF_MEMORY;
+        y->touch_blocks = blocks;
+    }
+    return RP_OK;
+}
+
+rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt)
+{
+    job w = { y, world, dt };
+    RP_TRY(reserve(y));
+    rp__exec_for(y->grid.blocks, 8, find_near, &w);
+    int64_t total = 0;
+    for (int64_t b = 0; b < y->grid.blocks; b++) {
+        y->touch_range[b][0] = total;
+        total += __builtin_popcountll(y->touch_near[b]) * (y->grid.first[b + 1] - y->grid.first[b]);
+    }
+    if (!rp__base_grow(&y->touches, &y->touch_capacity, total + 1, sizeof(ns_touch)))
+        return RP_OUT_OF_MEMORY;
+    rp__exec_for(y->grid.blocks, 4, touch_blocks, &w);
+    if (y->params->volume_correction >= RP__CORRECT_POSITION)
+        rp__exec_for(y->grid.blocks, 4, hold_blocks, &w);
+    memset(y->node_contact, 0xff, (size_t)y->grid.blocks * RP_BLOCK_NODES * sizeof *y->node_contact);
+    int64_t first = y->contact_count, kept;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (int64_t k = 0; k < y->touch_range[b][1]; k++)
+            RP_TRY(add(y, &y->touches[y->touch_range[b][0] + k]));
+    kept = first;
+    for (int64_t i = first; i < y->contact_count; i++)
+        if (finish_contact(&w, &y->contacts[i]))
+            y->contacts[kept++] = y->contacts[i];
+    y->contact_count = kept;
+    return RP_OK;
+}
