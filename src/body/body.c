@@ -90,20 +90,32 @@ double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 po
     return rp__shape_distance_posed(body->def.shape, &frame, point, gradient);
 }
 
-/* Conservative advancement: no step is longer than the distance. */
+/* Conservative advancement: no step is longer than the distance. A path that grazes the surface so long that the steps run out
+ * counts as meeting it: better held than lost. */
 bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
 {
     rp__pose none = rp__pose_identity();
     rp__vec3 path = rp__vec3_sub(b, a);
     double length = rp__vec3_norm(path), done = 0;
-    for (int k = 0; k < 64 && done <= length; k++) {
+    for (int k = 0; k < 128; k++) {
         *at = length > 0 ? rp__vec3_axpy(done / length, path, a) : a;
         double d = rp__body_distance(body, &none, *at, NULL);
         if (d <= tiny)
             return true;
         done += d;
+        if (done > length)
+            return false;
     }
-    return false;
+    return true;
+}
+
+bool rp__body_between(const rp__body *body, rp__vec3 x0, rp__vec3 x1, double tiny)
+{
+    rp__pose none = rp__pose_identity();
+    rp__vec3 a = rp__pose_inverse_apply(&body->pose_next, x0), b = rp__pose_inverse_apply(&body->pose_next, x1), at;
+    if (!body->present || rp__body_distance(body, &none, a, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)))
+        return false;
+    return rp__body_distance(body, &none, b, NULL) < 0 || rp__body_path_meets(body, a, b, tiny, &at);
 }
 
 /* Outwards by the distance, twice: combined shapes give a bound only. */
@@ -129,8 +141,13 @@ bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__v
         return false;
     bool crossed = false;
     double begin = rp__body_distance(body, &none, a, &n);
-    if (begin > -tiny && rp__body_path_meets(body, a, b, tiny, &at)) {
+    bool met = begin < -tiny; /* in the body already: at the surface next to it, whose side is the one it came from */
+    at = met ? rp__vec3_axpy(-begin, n, a) : a;
+    if (!met && rp__body_path_meets(body, a, b, tiny, &at)) {
+        met = true;
         rp__body_distance(body, &none, at, &n);
+    }
+    if (met) {
         double way = rp__vec3_dot(rp__vec3_sub(b, at), n);
         /* Into the far half of the body or out there: the nearest surface is not the one it met. */
         if (way < -tiny && rp__vec3_dot(m, n) < 0) {

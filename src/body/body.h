@@ -34,6 +34,9 @@ rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x);
 /* The first place at the surface on the way from a to b, both in the frame of the body; false when there is none. */
 bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at);
 
+/* Whether the body, at the end of its step, lies between two points of space, or holds the second. */
+bool rp__body_between(const rp__body *body, rp__vec3 x0, rp__vec3 x1, double tiny);
+
 /* Where a particle that went from x0 to x1 in this step is allowed to be: outside, on the side it came from, however thin or
  * fast the body is. True when it had crossed the body; *normal is then that of the surface it met. */
 bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal);

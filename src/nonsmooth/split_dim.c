@@ -95,6 +95,24 @@ static bool inside(const double *low, const double *high, const double *x)
 /* Particle i becomes the child at -offset; the other is appended as particle `to`. */
 static void split_one(store *s, int64_t i, int64_t to, const double *offset)
 {
+/* Whether a body lies between two places: particles are neither split nor merged across one. */
+static bool parted(const rp__world *world, double h, const double *a, const double *b)
+{
+    rp__vec3 from = { a[0], a[1], RP_DIM == 3 ? a[2] : 0 }, to = { b[0], b[1], RP_DIM == 3 ? b[2] : 0 };
+    for (int k = 0; k < world->body_count; k++)
+        if (rp__body_between(&world->bodies[k], from, to, 1e-6 * h))
+            return true;
+    return false;
+}
+
+static bool parted_pair(const rp__world *world, double h, const rp__particles *p, int64_t i, int64_t j)
+{
+    double a[3], b[3];
+    for (int k = 0; k < 3; k++)
+        a[k] = p->x[k][i], b[k] = p->x[k][j];
+    return world->body_count && parted(world, h, a, b);
+}
+
     rp__particles *p = s->p;
     static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
     int64_t id = p->id[to];
@@ -190,7 +208,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
             if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * total))
                 continue;
             for (int64_t j = i + 1; j < last; j++)
-                if (!y->remove[j] && can_merge(&s, i, j, total, crowded)) {
+                if (!y->remove[j] && can_merge(&s, i, j, total, crowded) && !parted_pair(world, y->lattice.h, p, i, j)) {
                     merge_pair(&s, i, j);
                     y->remove[j] = 1;
                     (*merged)++;
@@ -230,7 +248,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
                 d[k] *= reach;
                 a[k] = p->x[k][i] - d[k], b[k] = p->x[k][i] + d[k];
             }
-            if (!inside(low, high, a) || !inside(low, high, b))
+            if (!inside(low, high, a) || !inside(low, high, b) || parted(world, y->lattice.h, x, a) || parted(world, y->lattice.h, x, b))
                 continue;
             split_one(&s, i, end++, d);
             (*split)++;
