@@ -15,7 +15,7 @@ RP_BEGIN
 
 /* ---- materials ---- */
 
-typedef enum rp_friction_match { RP_MATCH_INSCRIBED, RP_MATCH_MIDDLE, RP_MATCH_CIRCUMSCRIBED } rp_friction_match;
+typedef enum rp_friction_match { RP_MATCH_INSCRIBED, RP_MATCH_MIDDLE, RP_MATCH_CIRCUMSCRIBED, RP_MATCH_SLOPE } rp_friction_match;
 
 typedef enum rp_material_model { RP_MODEL_SAND, RP_MODEL_ELASTIC /* fixed-corotated solid, elastoplastic only */ } rp_material_model;
 
@@ -69,6 +69,7 @@ typedef struct rp_grains_def {
     double angular_velocity[3];   /* about `pivot` [rad/s] */
     double pivot[3];
     rp_expression *velocity_field; /* of (x, y, z) giving three numbers; NULL: none (added to the above) */
+    rp_expression *orientation_field; /* of (x, y, z) giving the normal of flat grains (0 0 0: random); NULL: the material's */
     rp_sampling sampling;
     double per_cell;              /* particles a cell */
     double fill;                  /* volume fraction at the start as a part of the material's largest, 0 … 1 */

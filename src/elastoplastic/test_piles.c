@@ -33,7 +33,7 @@ static double surface_angle(const rp_sim *sim, double length)
     return -atan((n * sxy - sx * sy) / (n * sxx - sx * sx)) * DEGREES;
 }
 
-static double angle_of_rest(double friction_angle)
+static double angle_of_rest(double friction_angle, rp_friction_match match)
 {
     rp_sim_def def = rp_default_sim_def();
     rp_material_def sand = rp_default_material_def();
@@ -47,6 +47,7 @@ static double angle_of_rest(double friction_angle)
     assert_int_equal(rp_params_set(params, "damping", "3"), RP_OK); /* slow: the angle is that of rest, not of an avalanche */
     grains.sampling = RP_REGULAR, grains.per_cell = 4;
     sand.friction_angle = friction_angle / DEGREES;
+    sand.match = match;
     def.dim = 2, def.method = "elastoplastic", def.cell_size = 0.05;
     def.upper[0] = length, def.upper[1] = 0.8;
     def.gravity[1] = -9.81, def.gravity[2] = 0;
@@ -67,25 +68,39 @@ static double angle_of_rest(double friction_angle)
     return angle;
 }
 
-/* Sand that neither dilates nor contracts slides on planes where the ratio of shear to normal stress is sin(friction angle)
- * in two dimensions: that is the slope at which it rests. */
-static void slopes_rest_where_their_friction_says(void **unused)
+/* Sand that neither dilates nor contracts slides on planes where the ratio of shear to normal stress is the friction of the
+ * law: tan(friction angle) with `match: slope`, sin(friction angle) otherwise in two dimensions. That is the slope at which
+ * it rests. */
+static void slopes_rest_at_their_friction_angle(void **unused)
 {
     (void)unused;
     double before = 0;
     for (int k = 0; k < 5; k++) {
-        double friction_angle = 20 + 5 * k, wanted = atan(sin(friction_angle / DEGREES)) * DEGREES, angle = angle_of_rest(friction_angle);
-        print_message("friction angle %g: slides at %.1f, rests at %.1f\n", friction_angle, wanted, angle);
+        double wanted = 20 + 5 * k, angle = angle_of_rest(wanted, RP_MATCH_SLOPE);
+        print_message("friction angle %g: rests at %.1f\n", wanted, angle);
         if (fabs(angle - wanted) > 3 || angle < before + 1)
-            fail_msg("friction angle %g: the slope rests at %g, not %g; the one before at %g", friction_angle, angle, wanted, before);
+            fail_msg("friction angle %g: the slope rests at %g; the one before at %g", wanted, angle, before);
         before = angle;
+    }
+}
+
+static void slopes_of_the_plane_rest_where_their_friction_says(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        double friction_angle = k ? 40 : 25, wanted = atan(sin(friction_angle / DEGREES)) * DEGREES;
+        double angle = angle_of_rest(friction_angle, RP_MATCH_INSCRIBED);
+        print_message("friction angle %g: slides at %.1f, rests at %.1f\n", friction_angle, wanted, angle);
+        if (fabs(angle - wanted) > 3)
+            fail_msg("friction angle %g: the slope rests at %g, not %g", friction_angle, angle, wanted);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_rest_where_their_friction_says),
+        cmocka_unit_test(slopes_rest_at_their_friction_angle),
+        cmocka_unit_test(slopes_of_the_plane_rest_where_their_friction_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

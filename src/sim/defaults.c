@@ -19,8 +19,9 @@ static const rp_param material_table[] = {
       "friction √J2/p of the Drucker–Prager law; below zero: from friction_angle", NULL },
     { "friction_angle", RP_REAL, M(friction_angle), 30 * 0.017453292519943295, 0, 1.5533430342749532, "rad",
       "angle of internal friction, used when friction is not given", NULL },
-    { "match", RP_ENUM, M(match), RP_MATCH_INSCRIBED, 0, 2, "",
-      "which Drucker–Prager cone stands for the friction angle in 3D", "inscribed|middle|circumscribed" },
+    { "match", RP_ENUM, M(match), RP_MATCH_INSCRIBED, 0, 3, "",
+      "which Drucker–Prager cone stands for the friction angle in 3D; slope, in 2D too: the one whose slopes rest at that angle",
+      "inscribed|middle|circumscribed|slope" },
     { "friction_dynamic", RP_REAL, M(friction_dynamic), -1, -1, 1e3, "",
       "friction at large inertial number, of the mu(I) law; below zero: constant friction", NULL },
     { "inertial_number", RP_REAL, M(inertial_number), 0.279, 1e-9, 1e9, "",
@@ -58,12 +59,16 @@ rp_material_def rp_default_material_def(void)
     return material;
 }
 
-/* The Drucker–Prager coefficient of a friction angle   [daviet2016, appendix A] */
+/* The Drucker–Prager coefficient of a friction angle   [daviet2016, appendix A]. Grains that neither dilate nor contract shear
+ * on planes at 45 degrees to the principal stresses, where shear over normal stress is √J2/p itself: a slope of the angle phi
+ * has √J2/p = tan phi. */
 double rp_material_friction(const rp_material_def *material, int dim)
 {
     if (material->friction >= 0)
         return material->friction;
     double s = sin(material->friction_angle);
+    if (material->match == RP_MATCH_SLOPE)
+        return tan(material->friction_angle);
     if (dim == 2)
         return s;
     switch (material->match) {
