@@ -371,7 +371,7 @@ rp_result rp__body_begin(rp__body *body, double time, double dt, const double gr
     bool was_present = body->present;
     /* A step belongs to the body when its middle does: frame times are rounded. */
     body->present = time + 0.5 * dt >= def->start && time + 0.5 * dt < def->stop;
-    body->force = body->torque = rp__vec3_make(0, 0, 0);
+    body->force = body->torque = body->shift = body->turn = rp__vec3_make(0, 0, 0);
     if (!body->present)
         return RP_OK;
     if (def->kind == RP_BODY_FREE) {
@@ -396,7 +396,11 @@ void rp__body_end(rp__body *body, double dt, int dim)
     if (body->def.kind == RP_BODY_FREE) {
         if (dim == 2)
             flatten(body);
+        rp__vec3 v = body->velocity, omega = body->omega;
+        body->velocity = rp__vec3_add(v, body->shift);
+        body->omega = rp__vec3_add(omega, body->turn);
         rp__body_predict(body, dt);
+        body->velocity = v, body->omega = omega;
     }
     body->pose = body->pose_next;
 }

@@ -4,8 +4,9 @@
  *
  *   u_i = J_i v + w_i,   v = v* + M^-1 sum_j J_j^T r_j,   (u_i, r_i) in Coulomb's law with mu_i,
  *
- * w_i = d_i / dt along the normal where they are apart (so much may be closed in the step) and a part of it where they overlap:
- * W_ij = sum of J_ik W_k J_jk^T over the bodies k that i and j share, W_k the 6 x 6 inverse mass with the joint applied. */
+ * w_i = d_i / dt along the normal where they are apart (so much may be closed in the step). Overlaps are taken away by a second
+ * problem of the same form without friction, whose velocities move the bodies in this step and are then forgotten: they would
+ * fly apart else. W_ij = sum of J_ik W_k J_jk^T over the bodies k that i and j share, W_k the 6 x 6 inverse mass with the joint applied. */
 #include "body/contacts.h"
 
 #include "base/error.h"
@@ -316,8 +317,28 @@ static void free_velocity(const touch *t, const rp__body *bodies, int dim, doubl
         v = rp__vec3_sub(v, rp__body_velocity_at(&bodies[t->b], t->point));
     for (int k = 0; k < dim; k++)
         b[k] = rp__vec3_dot(v, t->axis[k]);
-    double deep = fmin(t->distance + SLOP * bodies[t->a].radius, 0);
-    b[0] += t->distance > 0 ? t->distance / dt : fmax(PUSH * deep / dt, -PUSH_SPEED);
+    b[0] += t->distance > 0 ? t->distance / dt : 0;
+}
+
+/* How deep they overlap beyond what is left alone; 0 or less. */
+static double overlap(const touch *t, const rp__body *bodies)
+{
+    return fmin(t->distance + SLOP * bodies[t->a].radius, 0);
+}
+
+/* The second problem: overlaps open at a bounded speed, and nothing closes by more than its distance. */
+static bool assemble_overlaps(problem *p, const touch *t, int64_t n, const rp__body *bodies, int dim, double dt)
+{
+    bool any = false;
+    for (int64_t i = 0; i < n; i++) {
+        double deep = overlap(&t[i], bodies);
+        memset(p->b + i * dim, 0, (size_t)dim * sizeof *p->b);
+        p->b[i * dim] = t[i].distance > 0 ? t[i].distance / dt : fmax(PUSH * deep / dt, -PUSH_SPEED);
+        p->mu[i] = 0;
+        any |= deep < 0;
+    }
+    memset(p->r, 0, (size_t)(n * dim) * sizeof *p->r);
+    return any;
 }
 
 static void assemble(problem *p, const touch *t, int64_t n, const rp__body *bodies, int count, int dim, double dt)
@@ -374,18 +395,26 @@ static rp_result solve(const problem *p, int64_t n, int dim)
     return result == RP_NOT_CONVERGED ? RP_OK : result; /* the best found keeps them apart as well as can be */
 }
 
-static void act(rp__body *bodies, const touch *t, const double *r, int dim)
+/* An impulse on one body: into its velocity, or only into the way it goes in this step. */
+static void push(rp__body *body, rp__vec3 point, rp__vec3 impulse, bool lasting)
+{
+    rp__vec3 v = body->velocity, omega = body->omega;
+    rp__body_apply(body, impulse, rp__vec3_cross(rp__vec3_sub(point, body->pose.position), impulse));
+    if (lasting)
+        return;
+    body->shift = rp__vec3_add(body->shift, rp__vec3_sub(body->velocity, v));
+    body->turn = rp__vec3_add(body->turn, rp__vec3_sub(body->omega, omega));
+    body->velocity = v, body->omega = omega;
+}
+
+static void act(rp__body *bodies, const touch *t, const double *r, int dim, bool lasting)
 {
     rp__vec3 impulse = { 0, 0, 0 };
     for (int k = 0; k < dim; k++)
         impulse = rp__vec3_axpy(r[k], t->axis[k], impulse);
-    rp__body *a = &bodies[t->a];
-    rp__body_apply(a, impulse, rp__vec3_cross(rp__vec3_sub(t->point, a->pose.position), impulse));
-    if (t->b == WORLD)
-        return;
-    rp__body *b = &bodies[t->b];
-    impulse = rp__vec3_scale(-1, impulse);
-    rp__body_apply(b, impulse, rp__vec3_cross(rp__vec3_sub(t->point, b->pose.position), impulse));
+    push(&bodies[t->a], t->point, impulse, lasting);
+    if (t->b != WORLD)
+        push(&bodies[t->b], t->point, rp__vec3_scale(-1, impulse), lasting);
 }
 
 rp_result rp__body_contacts_solve(rp__body *bodies, int count, const rp__body_room *room, double dt)
@@ -400,7 +429,12 @@ rp_result rp__body_contacts_solve(rp__body *bodies, int count, const rp__body_ro
             result = solve(&p, g.count, room->dim);
         }
         for (int64_t i = 0; result == RP_OK && i < g.count; i++)
-            act(bodies, &g.all[i], p.r + i * room->dim, room->dim);
+            act(bodies, &g.all[i], p.r + i * room->dim, room->dim, true);
+        if (result == RP_OK && assemble_overlaps(&p, g.all, g.count, bodies, room->dim, dt)) {
+            result = solve(&p, g.count, room->dim);
+            for (int64_t i = 0; result == RP_OK && i < g.count; i++)
+                act(bodies, &g.all[i], p.r + i * room->dim, room->dim, false);
+        }
     }
     release(&p);
     rp__base_free(g.all);

@@ -238,7 +238,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
         s = look(y, p);
         int64_t end = to;
         for (int64_t i = 0; i < count; i++) {
-            double longest, shortest, d[3], a[3] = { 0 }, b[3] = { 0 };
+            double longest, shortest, d[3], a[3] = { 0 }, b[3] = { 0 }, x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
             if (y->remove[i] != 2)
                 continue;
             y->remove[i] = 0;
