@@ -29,7 +29,7 @@ static const option friction_options[] = {
     { "--time-limit", 't', OPT_REAL, AT(time_limit), "SECONDS", "for one problem (default: 60)" },
     { "--max-iterations", 0, OPT_INT, AT(max_iterations), "N", "for one problem (default: no limit but time)" },
     { "--threads", 0, OPT_INT, AT(threads), "N", "threads (default: all cores); never changes the result" },
-    { "--output", 'o', OPT_TEXT, AT(output), "DIR", "solve: copies of the files with solution/r and solution/u; bench: CSV and SVG" },
+    { "--output", 'o', OPT_TEXT, AT(output), "DIR", "solve: copies of the files with solution/r and solution/u; bench: times, table and plots" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "one JSON object a file, in place of the table" },
     { "--contacts", 0, OPT_FLAG, AT(contacts), NULL, "bench: compare the one-contact solvers on random problems; needs no FILE" },
     { "--problems", 0, OPT_INT, AT(problems), "N", "bench --contacts: how many random problems a dimension (default: 100000)" },
@@ -410,7 +410,7 @@ const command command_friction = {
     .details = "solve prints a row a file: status, iterations, seconds, the mean and largest residual (natural map with De Saxcé's "
                "correction, relative to the free velocities) and the mean residual of a second function (Alart and Curnier).\n"
                "bench solves every file with every solver and prints how often and how fast; with --output it writes times.csv, "
-               "profile.csv and profile.svg (performance profiles).\n"
+               "profile.csv, profile.md, profile.svg and profile.png (performance profiles).\n"
                "info describes files, or lists the solvers when there is none.",
     .options = friction_options,
     .main = friction_main,

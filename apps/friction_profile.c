@@ -1,5 +1,7 @@
 #include "friction_profile.h"
 
+#include <repose/render.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -103,39 +105,62 @@ static void write_curves(FILE *f, const profile *p)
     }
 }
 
-/* The plot: logarithm of the ratio across, part of the problems up. */
-static void draw(FILE *f, const profile *p, double tolerance)
+/* The table of profile_print as Markdown, and what it says in two sentences. */
+static void write_page(FILE *f, const profile *p, double tolerance)
 {
-    static const char *const colours[] = { "#1b6ca8", "#d1495b", "#2e933c", "#8f5db7", "#e08e1b", "#3aa6a0", "#7a5c3e", "#c2559d", "#555555" };
-    const double left = 60, top = 40, width = 560, height = 340;
-    fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"780\" height=\"450\" font-family=\"sans-serif\" font-size=\"13\">\n"
-               "<rect width=\"780\" height=\"450\" fill=\"white\"/>\n"
-               "<text x=\"%g\" y=\"24\" font-size=\"15\">Problems solved within a multiple of the best time (tolerance %g, %d problems)</text>\n",
-            left, tolerance, p->problems);
-    for (int k = 0; k <= 4; k++) {
-        double y = top + height * (1 - k / 4.0);
-        fprintf(f, "<path d=\"M%g %gH%g\" stroke=\"#dddddd\"/><text x=\"%g\" y=\"%g\" text-anchor=\"end\">%d%%</text>\n", left, y,
-                left + width, left - 8, y + 4, 25 * k);
-    }
-    for (int k = 0; k <= 3; k++) {
-        double x = left + width * k / 3.0;
-        fprintf(f, "<path d=\"M%g %gV%g\" stroke=\"#dddddd\"/><text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%g×</text>\n", x, top,
-                top + height, x, top + height + 20, pow(10, k));
-    }
-    for (int s = 0; s < p->solver_count; s++) {
-        const char *colour = colours[s % (int)(sizeof colours / sizeof *colours)];
-        fprintf(f, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" d=\"", colour);
-        for (int k = 0; k < RATIOS; k++) {
-            double x = left + width * k / (RATIOS - 1.0), y = top + height * (1 - part_within(p, s, ratio_at(k)));
-            if (k == 0)
-                fprintf(f, "M%.1f %.1f", x, y);
-            else
-                fprintf(f, "H%.1fV%.1f", x, y); /* steps */
+    int best = 0, most = 0, solved[RP_FRICTION_SOLVER_COUNT] = { 0 };
+    double *sorted = calloc((size_t)p->problems + 1, sizeof *sorted);
+    fprintf(f, "| solver | solved of %d | fastest | within 2× | median s | slowest solved s |\n|---|---|---|---|---|---|\n", p->problems);
+    for (int s = 0; s < p->solver_count && sorted; s++) {
+        for (int k = 0; k < p->problems; k++) {
+            sorted[k] = p->seconds[k * p->solver_count + s];
+            solved[s] += isfinite(sorted[k]) ? 1 : 0;
         }
-        fprintf(f, "\"/>\n<path d=\"M%g %gh22\" stroke=\"%s\" stroke-width=\"3\"/><text x=\"%g\" y=\"%g\">%s</text>\n", left + width + 18,
-                top + 14 + 22.0 * s, colour, left + width + 46, top + 18 + 22.0 * s, rp_friction_solver_name(p->solvers[s]));
+        qsort(sorted, (size_t)p->problems, sizeof *sorted, ascending);
+        double median = 0.5 * (sorted[(p->problems - 1) / 2] + sorted[p->problems / 2]);
+        fprintf(f, "| `%s` | %d | %.0f %% | %.0f %% |", rp_friction_solver_name(p->solvers[s]), solved[s], 100 * part_within(p, s, 1),
+                100 * part_within(p, s, 2));
+        fprintf(f, isfinite(median) ? " %.3g |" : " – |", median);
+        fprintf(f, solved[s] ? " %.3g |\n" : " – |\n", solved[s] ? sorted[solved[s] - 1] : 0);
+        if (part_within(p, s, 2) > part_within(p, best, 2))
+            best = s;
+        if (solved[s] > solved[most] || (solved[s] == solved[most] && part_within(p, s, 2) > part_within(p, most, 2)))
+            most = s;
     }
-    fprintf(f, "</svg>\n");
+    fprintf(f, "\n`%s` is within twice the best time on most problems (%.0f %%) and solves %d of %d at %g. ", rp_friction_solver_name(p->solvers[best]),
+            100 * part_within(p, best, 2), solved[best], p->problems, tolerance);
+    if (most == best)
+        fprintf(f, "No other solves more.\n");
+    else
+        fprintf(f, "Most are solved by `%s`: %d of %d, within twice the best time on %.0f %%.\n", rp_friction_solver_name(p->solvers[most]),
+                solved[most], p->problems, 100 * part_within(p, most, 2));
+    free(sorted);
+}
+
+/* Part of the problems solved within a multiple of the best time, in steps. */
+static rp_result draw(const profile *p, const char *folder, double tolerance)
+{
+    enum { POINTS = 2 * RATIOS };
+    static double x[POINTS], y[RP_FRICTION_SOLVER_COUNT][POINTS];
+    rp_plot_line lines[RP_FRICTION_SOLVER_COUNT] = { { 0 } };
+    char title[128], path[4096];
+    snprintf(title, sizeof title, "Solved within a multiple of the best time (%d problems, %g)", p->problems, tolerance);
+    for (int k = 0; k < RATIOS; k++)
+        x[2 * k] = ratio_at(k), x[2 * k + 1] = ratio_at(k + 1 < RATIOS ? k + 1 : k);
+    for (int s = 0; s < p->solver_count; s++) {
+        for (int k = 0; k < RATIOS; k++)
+            y[s][2 * k] = y[s][2 * k + 1] = part_within(p, s, ratio_at(k));
+        lines[s] = (rp_plot_line){ .name = rp_friction_solver_name(p->solvers[s]), .x = x, .y = y[s], .count = POINTS };
+    }
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = title, plot.x_label = "multiple of the best time", plot.y_label = "part of the problems";
+    plot.log_x = true;
+    plot.y_range[0] = 0, plot.y_range[1] = 1.02;
+    plot.lines = lines, plot.line_count = p->solver_count;
+    snprintf(path, sizeof path, "%s/profile.svg", folder);
+    rp_result result = rp_plot_svg(&plot, path);
+    snprintf(path, sizeof path, "%s/profile.png", folder);
+    return result == RP_OK ? rp_plot_png(&plot, path) : result;
 }
 
 static bool write_one(const profile *p, const char *folder, const char *name, double tolerance)
@@ -150,7 +175,7 @@ static bool write_one(const profile *p, const char *folder, const char *name, do
         else if (strcmp(name, "profile.csv") == 0)
             write_curves(f, p);
         else
-            draw(f, p, tolerance);
+            write_page(f, p, tolerance);
     }
     bool good = f && !ferror(f);
     if (f && fclose(f) != 0)
@@ -162,8 +187,16 @@ static bool write_one(const profile *p, const char *folder, const char *name, do
     return false;
 }
 
+static bool drawn(const profile *p, const char *folder, double tolerance)
+{
+    if (draw(p, folder, tolerance) == RP_OK)
+        return true;
+    fprintf(stderr, "repose friction: %s\n", rp_last_error());
+    return false;
+}
+
 bool profile_write(const profile *p, const char *folder, double tolerance)
 {
     return write_one(p, folder, "times.csv", tolerance) && write_one(p, folder, "profile.csv", tolerance) &&
-           write_one(p, folder, "profile.svg", tolerance);
+           write_one(p, folder, "profile.md", tolerance) && drawn(p, folder, tolerance);
 }

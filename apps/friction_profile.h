@@ -14,7 +14,7 @@ typedef struct profile {
 /* A table on standard output: solved, median seconds, how often the fastest. */
 void profile_print(const profile *p, double tolerance);
 
-/* DIR/times.csv, DIR/profile.csv and DIR/profile.svg; false with a message when one cannot be written. */
+/* DIR/times.csv, profile.csv, profile.md (the table and what it says), profile.svg and profile.png; false with a message when one cannot be written. */
 bool profile_write(const profile *p, const char *folder, double tolerance);
 
 #endif

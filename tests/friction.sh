@@ -30,6 +30,9 @@ grep -q "^apgd " table
 head -1 profile/profile.csv | grep -q "ratio,auto,gs,apgd"
 test "$(wc -l < profile/times.csv)" -eq 3
 grep -q "</svg>" profile/profile.svg
+test -s profile/profile.png
+grep -q '^| `apgd` ' profile/profile.md
+grep -q "is within twice the best time" profile/profile.md
 "$REPOSE" friction bench --contacts --problems 300 | grep -q "^  6  scalar .* 0.000%"
 "$REPOSE" friction info | grep -q "cadoux"
 "$REPOSE" friction info "$data/Rover4613.hdf5" | grep -q "dimension 3"
