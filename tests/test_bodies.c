@@ -178,69 +178,122 @@ static void buried_bodies_stay(void **unused)
         }
         print_message("buried, %g kg/m3: moved %.5f m since the start, %.5f m since 0.5 s\n", densities[k],
                       now.position[1] - 0.26, now.position[1] - settled.position[1]);
-        assert_true(fabs(now.position[1] - 0.26) < 0.2 * s.def.cell_size); /* the first packing is not perfect */
-        assert_true(fabs(now.position[1] - settled.position[1]) < 0.1 * s.def.cell_size);
+        assert_true(fabs(now.position[1] - 0.26) < 0.02 * s.def.cell_size); /* the first packing is not perfect */
+        assert_true(fabs(now.position[1] - settled.position[1]) < 1e-3 * s.def.cell_size);
         finish(&s);
     }
 }
 
 /* ---- inclines ---- */
 
-/* A slab of sand on a plane with friction 1/2. `turn` is the angle of the plane with the grid, `slope` that with the
- * horizontal: gravity is turned to suit. Returns the acceleration down the plane, and friction over pressure on it. */
-static void slide(double turn, double slope, double until, double *acceleration, double *ratio)
-{
+/* A slab of sand with flat ends on a plane with friction 1/2. `turn` is the angle of the plane with the grid, `slope` that with the
+ * horizontal: gravity is turned to suit. */
+typedef struct incline {
     setting s;
-    begin(&s, 2, 2.4, 2.4, 0, 0.06);
-    double n[3] = { -sin(turn), cos(turn), 0 }, t[3] = { cos(turn), sin(turn), 0 };
-    double point[3] = { 1.2 + 0.013 - 0.3 * n[0], 1.2 + 0.007 - 0.3 * n[1], 0 };
-    rp_shape *plane;
-    assert_int_equal(rp_shape_plane(point, n, &plane), RP_OK);
-    rp_body_def *b = add_body(&s, "plane", plane);
-    b->surface = (rp_surface){ RP_FRICTIONAL, 0.5, 0 };
-    /* gravity leans towards -t */
-    for (int a = 0; a < 3; a++)
-        s.def.gravity[a] = 9.81 * (-cos(slope) * n[a] - sin(slope) * t[a]);
-    double half[3] = { 0.45, 0.1, 10 }, zero[3] = { 0, 0, 0 }, rotation[3] = { 0, 0, turn };
-    double centre[3] = { point[0] + 0.1 * n[0], point[1] + 0.1 * n[1], 0 };
-    for (int a = 0; a < 2; a++)
-        centre[a] += 0.2 * t[a];
-    rp_shape *slab;
-    assert_int_equal(rp_shape_box(zero, half, 0, &slab), RP_OK);
-    assert_int_equal(rp_shape_place(slab, centre, rotation, 1, &s.grains.shape), RP_OK);
-    rp_shape_release(slab);
-    s.sand.friction = 5; /* the slab keeps its shape */
+    double n[3], t[3], point[3];
+} incline;
 
-    s.def.frame_rate = 100;
-    start(&s);
-    /* The slope of the speed over time by least squares, after the slab has settled. */
-    double x[3], v[3], count = 0, st = 0, sv = 0, stt = 0, stv = 0, across = 0, along = 0;
-    while (rp_sim_time(s.sim) < until) {
-        rp_body_state plane_now;
-        step(&s);
-        means(&s, x, v);
-        double now = rp_sim_time(s.sim), speed = -(v[0] * t[0] + v[1] * t[1]);
-        if (now <= 0.1)
-            continue;
-        count++, st += now, sv += speed, stt += now * now, stv += now * speed;
-        assert_int_equal(rp_sim_body(s.sim, 0, &plane_now), RP_OK);
-        for (int a = 0; a < 2; a++)
-            across -= plane_now.force[a] * n[a], along -= plane_now.force[a] * t[a];
+static void begin_incline(incline *q, double turn, double slope)
+{
+    begin(&q->s, 2, 3, 3, 0, 0.06);
+    double n[3] = { -sin(turn), cos(turn), 0 }, t[3] = { cos(turn), sin(turn), 0 };
+    double point[3] = { 1.5 + 0.013 - 0.3 * n[0], 1.5 + 0.007 - 0.3 * n[1], 0 };
+    rp_shape *plane, *parts[3], *slab;
+    assert_int_equal(rp_shape_plane(point, n, &plane), RP_OK);
+    add_body(&q->s, "plane", plane)->surface = (rp_surface){ RP_FRICTIONAL, 0.5, 0 };
+    for (int a = 0; a < 3; a++)
+        q->s.def.gravity[a] = 9.81 * (-cos(slope) * n[a] - sin(slope) * t[a]); /* leans towards -t */
+    double half[3] = { 0.8, 0.1, 10 }, zero[3] = { 0, 0, 0 }, rotation[3] = { 0, 0, turn }, end = 18 * DEGREE, centre[3] = { 0 };
+    assert_int_equal(rp_shape_box(zero, half, 0, &parts[0]), RP_OK);
+    for (int k = 0; k < 2; k++) { /* ends of 18 degrees: they do not crumble */
+        double side = k ? 1 : -1, toe[3] = { side * half[0], -half[1], 0 }, out[3] = { side * sin(end), cos(end), 0 };
+        assert_int_equal(rp_shape_plane(toe, out, &parts[1 + k]), RP_OK);
     }
-    *acceleration = (count * stv - st * sv) / (count * stt - st * st);
-    *ratio = along / across;
-    finish(&s);
+    for (int a = 0; a < 2; a++)
+        centre[a] = point[a] + half[1] * n[a] + 0.2 * t[a];
+    assert_int_equal(rp_shape_intersection(parts, 3, &slab), RP_OK);
+    assert_int_equal(rp_shape_place(slab, centre, rotation, 1, &q->s.grains.shape), RP_OK);
+    rp_shape_release(slab);
+    for (int k = 0; k < 3; k++)
+        rp_shape_release(parts[k]);
+    q->s.sand.friction = 0.9; /* it slides as a whole */
+    q->s.def.frame_rate = 100;
+    memcpy(q->n, n, sizeof n);
+    memcpy(q->t, t, sizeof t);
+    memcpy(q->point, point, sizeof point);
+    start(&q->s);
 }
 
-/* A sliding slab is held back by mu times its pressure. The plane lies between two rows of nodes. */
+/* A sliding slab is held back by mu times its pressure, however the plane lies against the grid. */
 static void slabs_slide_as_coulomb_says(void **unused)
 {
     (void)unused;
-    double a, ratio, slope = 35 * DEGREE, exact = 9.81 * (sin(slope) - 0.5 * cos(slope));
-    slide(0, slope, 0.5, &a, &ratio);
-    print_message("slope 35: friction / pressure = %.4f, a / exact = %.4f\n", ratio, a / exact);
-    assert_true(fabs(ratio / 0.5 - 1) < 0.02);
-    assert_true(fabs(a / exact - 1) < 0.02);
+    for (int k = 0; k < 4; k++) {
+        incline q;
+        double slope = 35 * DEGREE, exact = 9.81 * (sin(slope) - 0.5 * cos(slope));
+        begin_incline(&q, 15 * k * DEGREE, slope);
+        /* The slope of the speed over time by least squares, after the slab has settled. */
+        double x[3], v[3], count = 0, st = 0, sv = 0, stt = 0, stv = 0, across = 0, along = 0;
+        while (rp_sim_time(q.s.sim) < 0.5) {
+            rp_body_state plane;
+            step(&q.s);
+            means(&q.s, x, v);
+            double now = rp_sim_time(q.s.sim), speed = -(v[0] * q.t[0] + v[1] * q.t[1]);
+            if (now <= 0.1)
+                continue;
+            count++, st += now, sv += speed, stt += now * now, stv += now * speed;
+            assert_int_equal(rp_sim_body(q.s.sim, 0, &plane), RP_OK);
+            for (int a = 0; a < 2; a++)
+                across -= plane.force[a] * q.n[a], along -= plane.force[a] * q.t[a];
+        }
+        double acceleration = (count * stv - st * sv) / (count * stt - st * st), ratio = along / across;
+        print_message("turned %d, slope 35: friction / pressure = %.4f, a / exact = %.4f\n", 15 * k, ratio, acceleration / exact);
+        assert_true(fabs(ratio / 0.5 - 1) < 1e-3);
+        assert_true(fabs(acceleration / exact - 1) < 0.02);
+        finish(&q.s);
+    }
+}
+
+/* Below the angle of friction: what touches the plane under the slab, but for its thin ends, stays for 1000 steps once the free
+ * surface, which lies across the cells, has packed itself. The bound is what is reached, in cells; docs/bodies.md says why not zero. */
+static void slabs_stay_below_the_angle_of_friction(void **unused)
+{
+    (void)unused;
+    enum { MOST = 20000, FROM = 500, TO = 1500 };
+    static double place[MOST];
+    const double bound[4] = { 1e-3, 0.08, 0.08, 0.08 };
+    for (int k = 0; k < 4; k++) {
+        incline q;
+        begin_incline(&q, 15 * k * DEGREE, 20 * DEGREE);
+        for (int64_t i = 0; i < MOST; i++)
+            place[i] = NAN;
+        double moved = 0;
+        int64_t seen = 0;
+        for (int n = 1; n <= TO; n++) {
+            step(&q.s);
+            if (n != FROM && n != TO)
+                continue;
+            rp_field_view at, id;
+            assert_int_equal(rp_sim_field_named(q.s.sim, "position", &at), RP_OK);
+            assert_int_equal(rp_sim_field_named(q.s.sim, "id", &id), RP_OK);
+            for (int64_t i = 0; i < rp_sim_particle_count(q.s.sim); i++) {
+                int64_t name = ((const int64_t *)id.data)[i];
+                double r[2] = { ((const double *)at.data)[i] - q.point[0], ((const double *)at.data)[at.stride + i] - q.point[1] };
+                double along = r[0] * q.t[0] + r[1] * q.t[1], up = r[0] * q.n[0] + r[1] * q.n[1];
+                if (name >= MOST)
+                    continue;
+                if (n == FROM && up < q.s.def.cell_size && fabs(along - 0.2) < 0.5)
+                    place[name] = along;
+                if (n == TO && !isnan(place[name]))
+                    moved += along - place[name], seen++;
+            }
+        }
+        moved /= (double)seen * q.s.def.cell_size;
+        print_message("turned %d, slope 20: %lld particles at the plane moved %.2g cells in 1000 steps\n", 15 * k, (long long)seen, moved);
+        assert_true(seen > 100);
+        assert_true(fabs(moved) < bound[k]);
+        finish(&q.s);
+    }
 }
 
 /* ---- momentum ---- */
@@ -303,16 +356,22 @@ static void thin_sheets_hold(void **unused)
     begin(&s, 2, 0.8, 1, 0, 0.05);
     s.grains.shape = box(0, 0.54, -1, 0.8, 0.8, 1);
     add_body(&s, "sheet", box(-1, 0.5, -1, 2, 0.51, 1));
-    assert_int_equal(rp_params_set(s.params, "split", "false"), RP_OK);
     start(&s);
-    while (rp_sim_time(s.sim) < 1)
+    rp_body_state sheet;
+    double force = 0, x[3], v[3];
+    int count = 0;
+    while (rp_sim_time(s.sim) < 2) {
         step(&s);
-    double x[3], v[3];
-    means(&s, x, v);
+        assert_int_equal(rp_sim_body(s.sim, 0, &sheet), RP_OK);
+        if (rp_sim_time(s.sim) > 1.5)
+            force -= sheet.force[1], count++;
+    }
+    double weight = 9.81 * means(&s, x, v);
     int64_t leaked = count_beyond(&s, 1, 0.505, false);
-    print_message("sheet: %lld of %lld particles below, mean height %.4f m\n", (long long)leaked,
-                  (long long)rp_sim_particle_count(s.sim), x[1]);
+    print_message("sheet: %lld of %lld particles below, mean height %.4f m, force / weight %.4f\n", (long long)leaked,
+                  (long long)rp_sim_particle_count(s.sim), x[1], force / count / weight);
     assert_int_equal(leaked, 0);
+    assert_true(fabs(force / count / weight - 1) < 0.01);
     finish(&s);
 }
 
@@ -356,7 +415,8 @@ static void growing_meshes_push(void **unused)
     }
     const double *at[2] = { small, large }, times[2] = { 0, 0.5 };
     setting s;
-    begin(&s, 2, 1.5, 0.6, 0, 0.05);
+    begin(&s, 2, 1.5, 0.2, 0, 0.05); /* a channel that is full: what is pushed moves as a whole */
+    memset(s.def.gravity, 0, sizeof s.def.gravity);
     s.grains.shape = box(0.2, 0, -1, 0.9, 0.2, 1);
     rp_body_def *b = add_body(&s, "grower", NULL);
     assert_int_equal(rp_mesh_sequence_create_data(at, times, 2, 8, triangles, 12, &b->sequence), RP_OK);
@@ -368,7 +428,7 @@ static void growing_meshes_push(void **unused)
     int64_t inside = count_beyond(&s, 0, 0.2 + 0.3 * 0.4 / 0.5 - 1e-3, false);
     print_message("grower: mean speed %.3f m/s, side 0.6 m/s, %lld particles inside\n", v[0], (long long)inside);
     assert_int_equal(inside, 0);
-    assert_true(v[0] > 0.2 && v[0] < 0.9);
+    assert_true(fabs(v[0] / 0.6 - 1) < 0.02); /* nothing bounces, nothing is left behind */
     rp_mesh_sequence_release(b->sequence);
     finish(&s);
 }
@@ -443,6 +503,7 @@ int main(void)
         cmocka_unit_test(the_sand_carries_its_weight),
         cmocka_unit_test(buried_bodies_stay),
         cmocka_unit_test(slabs_slide_as_coulomb_says),
+        cmocka_unit_test(slabs_stay_below_the_angle_of_friction),
         cmocka_unit_test(momentum_is_only_exchanged),
         cmocka_unit_test(thin_sheets_hold),
         cmocka_unit_test(fast_blades_leave_nothing_behind),

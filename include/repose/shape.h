@@ -52,6 +52,8 @@ RP_API rp_mesh_sequence *rp_mesh_sequence_retain(const rp_mesh_sequence *sequenc
 RP_API void rp_mesh_sequence_release(rp_mesh_sequence *sequence);
 /* The solid at time t, with the velocities of its vertices; release it with rp_shape_release. */
 RP_API rp_result rp_mesh_sequence_evaluate(const rp_mesh_sequence *sequence, double t, rp_shape **out);
+/* The fastest vertex between two times. */
+RP_API double rp_mesh_sequence_speed(const rp_mesh_sequence *sequence, double from, double to);
 /* Velocity of the nearest point of the surface; zero for shapes that are not made by a sequence. */
 RP_API void rp_mesh_sequence_velocity(const rp_shape *shape, const double point[3], double velocity[3]);
 
@@ -82,6 +84,8 @@ RP_API rp_result rp_shape_triangulate(const rp_shape *shape, const double lower[
                                       int resolution, rp_mesh *out);
 RP_API rp_result rp_mesh_load(const char *path, double scale, rp_mesh *out);
 RP_API void rp_mesh_free(rp_mesh *mesh);
+/* Triangles of a sequence at a time; free with rp_mesh_free. */
+RP_API rp_result rp_mesh_sequence_mesh(const rp_mesh_sequence *sequence, double t, rp_mesh *out);
 
 /* ---- motions: a pose as a function of time ---- */
 

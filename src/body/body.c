@@ -76,6 +76,7 @@ void rp__body_free(rp__body *body)
 {
     rp__base_free(body->samples);
     rp_shape_release(body->def.shape);
+    rp_shape_release(body->shape_next);
     rp_mesh_sequence_release(body->def.sequence);
     if (body->def.motion)
         rp_motion_release(body->def.motion);
@@ -83,23 +84,39 @@ void rp__body_free(rp__body *body)
 }
 
 /* The shape's frame has its origin at -centre_local from the pose (the centre of mass). */
-double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient)
+static double posed_distance(const rp__body *body, const rp_shape *shape, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient)
 {
     rp__pose frame = *pose;
     frame.position = rp__vec3_sub(pose->position, rp__quat_rotate(pose->orientation, body->centre_local));
-    return rp__shape_distance_posed(body->def.shape, &frame, point, gradient);
+    return rp__shape_distance_posed(shape, &frame, point, gradient);
+}
+
+static const rp_shape *next_shape(const rp__body *body)
+{
+    return body->shape_next ? body->shape_next : body->def.shape;
+}
+
+double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient)
+{
+    return posed_distance(body, pose == &body->pose_next ? next_shape(body) : body->def.shape, pose, point, gradient);
+}
+
+/* In the body's own frame at the end of its step. */
+static double local_distance(const rp__body *body, rp__vec3 point, rp__vec3 *gradient)
+{
+    rp__pose none = rp__pose_identity();
+    return posed_distance(body, next_shape(body), &none, point, gradient);
 }
 
 /* Conservative advancement: no step is longer than the distance. A path that grazes the surface so long that the steps run out
  * counts as meeting it: better held than lost. */
 bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double tiny, rp__vec3 *at)
 {
-    rp__pose none = rp__pose_identity();
     rp__vec3 path = rp__vec3_sub(b, a);
     double length = rp__vec3_norm(path), done = 0;
     for (int k = 0; k < 128; k++) {
         *at = length > 0 ? rp__vec3_axpy(done / length, path, a) : a;
-        double d = rp__body_distance(body, &none, *at, NULL);
+        double d = local_distance(body, *at, NULL);
         if (d <= tiny)
             return true;
         done += d;
@@ -111,20 +128,18 @@ bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double ti
 
 bool rp__body_between(const rp__body *body, rp__vec3 x0, rp__vec3 x1, double tiny)
 {
-    rp__pose none = rp__pose_identity();
     rp__vec3 a = rp__pose_inverse_apply(&body->pose_next, x0), b = rp__pose_inverse_apply(&body->pose_next, x1), at;
-    if (!body->present || rp__body_distance(body, &none, a, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)))
+    if (!body->present || local_distance(body, a, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)))
         return false;
-    return rp__body_distance(body, &none, b, NULL) < 0 || rp__body_path_meets(body, a, b, tiny, &at);
+    return local_distance(body, b, NULL) < 0 || rp__body_path_meets(body, a, b, tiny, &at);
 }
 
 /* Outwards by the distance, twice: combined shapes give a bound only. */
 static rp__vec3 to_surface(const rp__body *body, rp__vec3 x, double tiny)
 {
-    rp__pose none = rp__pose_identity();
     for (int again = 0; again < 2; again++) {
         rp__vec3 n;
-        double d = rp__body_distance(body, &none, x, &n);
+        double d = local_distance(body, x, &n);
         if (!(d < 0))
             break;
         x = rp__vec3_axpy(tiny - d, n, x);
@@ -134,18 +149,17 @@ static rp__vec3 to_surface(const rp__body *body, rp__vec3 x, double tiny)
 
 bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal)
 {
-    rp__pose none = rp__pose_identity();
     rp__vec3 a = rp__pose_inverse_apply(&body->pose, x0), b = rp__pose_inverse_apply(&body->pose_next, *x1), at, n, m;
-    double end = rp__body_distance(body, &none, b, &m);
+    double end = local_distance(body, b, &m);
     if (end > rp__vec3_norm(rp__vec3_sub(b, a)))
         return false;
     bool crossed = false;
-    double begin = rp__body_distance(body, &none, a, &n);
+    double begin = local_distance(body, a, &n);
     bool met = begin < -tiny; /* in the body already: at the surface next to it, whose side is the one it came from */
     at = met ? rp__vec3_axpy(-begin, n, a) : a;
     if (!met && rp__body_path_meets(body, a, b, tiny, &at)) {
         met = true;
-        rp__body_distance(body, &none, at, &n);
+        local_distance(body, at, &n);
     }
     if (met) {
         double way = rp__vec3_dot(rp__vec3_sub(b, at), n);
@@ -176,7 +190,7 @@ rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x)
 {
     double at[3], v[3];
     rp__vec3_store(at, rp__pose_inverse_apply(&body->pose_next, x));
-    rp_mesh_sequence_velocity(body->def.shape, at, v);
+    rp_mesh_sequence_velocity(next_shape(body), at, v);
     return rp__quat_rotate(body->pose_next.orientation, rp__vec3_load(v));
 }
 
@@ -188,8 +202,21 @@ rp_result rp__body_deform(rp__body *body, double time)
     rp_result result = rp_mesh_sequence_evaluate(body->def.sequence, time, &next);
     if (result != RP_OK)
         return rp__base_fail_prefix(result, "body '%s' at t = %g s: ", body->def.name, time);
+    rp_shape_release(body->shape_next);
+    body->shape_next = next;
+    return RP_OK;
+}
+
+rp_result rp__body_reshape(rp__body *body, double time)
+{
+    if (!body->def.sequence)
+        return RP_OK;
+    rp_shape *now = NULL;
+    RP_TRY(rp_mesh_sequence_evaluate(body->def.sequence, time, &now));
     rp_shape_release(body->def.shape);
-    body->def.shape = next;
+    rp_shape_release(body->shape_next);
+    body->def.shape = now;
+    body->shape_next = NULL;
     return RP_OK;
 }
 
@@ -403,6 +430,11 @@ void rp__body_end(rp__body *body, double dt, int dim)
         body->velocity = v, body->omega = omega;
     }
     body->pose = body->pose_next;
+    if (body->shape_next) {
+        rp_shape_release(body->def.shape);
+        body->def.shape = body->shape_next;
+        body->shape_next = NULL;
+    }
 }
 
 /* ---- checkpoint ---- */

@@ -8,7 +8,8 @@
 #include <repose/sim.h>
 
 typedef struct rp__body {
-    rp_body_def def;                    /* its shape, sequence and motion are retained; the shape of a sequence is the present one */
+    rp_body_def def;                    /* its shape, sequence and motion are retained; the shape of a sequence is that of pose */
+    rp_shape *shape_next;               /* of a sequence: at pose_next, while a step runs; else NULL */
     bool present;                       /* within [start, stop) */
     rp__pose pose;                      /* position = centre of mass of a free body, origin of the frame of a scripted one */
     rp__vec3 velocity, omega;           /* of that point, world frame; scripted: (pose_next - pose) / dt */
@@ -26,7 +27,7 @@ typedef struct rp__body {
 rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double time);
 void rp__body_free(rp__body *body);
 
-/* Signed distance of a point to the body at `pose`, with its gradient. */
+/* Signed distance of a point to the body at `pose`, with its gradient. With &body->pose_next a deforming body has the shape of then. */
 double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
 
 /* Velocity of the nearest point of a deforming body within its own frame, turned into the world. */
@@ -45,8 +46,11 @@ bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__v
 /* The same, and a particle that crossed the body keeps no speed into it. */
 void rp__body_guard(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *velocity);
 
-/* A deforming body takes the shape of the end of its step; others do nothing. */
+/* A deforming body gets the shape of the end of its step, which it takes on in rp__body_end; others do nothing. */
 rp_result rp__body_deform(rp__body *body, double time);
+
+/* A deforming body takes the shape of a time at once: after a restart. */
+rp_result rp__body_reshape(rp__body *body, double time);
 
 /* Velocity of the body at a point of space: v + omega × (x - position), and what its deformation adds. */
 static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)

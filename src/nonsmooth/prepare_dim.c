@@ -81,7 +81,7 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
             /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it; only where
              * grains move, so that what rests goes on resting. */
-            double over = y->bulk[i] - (1 + y->params->volume_tolerance) * y->room[i];
+            double over = y->bulk[i] - y->room[i] - y->params->volume_tolerance * w->full;
             int how = y->params->volume_correction;
             bool open = (how == RP__CORRECT_PRESSURE && moved(w, i, NS_MOVING)) || (how == RP__CORRECT_BOTH && moved(w, i, NS_FLOWING));
             if (over > 0 && open)

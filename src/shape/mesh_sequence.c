@@ -171,30 +171,72 @@ rp_result rp_mesh_sequence_create_data(const double *const *vertices, const doub
     return finish(s, out);
 }
 
-rp_result rp_mesh_sequence_evaluate(const rp_mesh_sequence *s, double t, rp_shape **out)
+/* The piece between two meshes that holds t: the first of them. */
+static int piece(const rp_mesh_sequence *s, double t)
 {
-    if (!isfinite(t))
-        return rp__base_fail(RP_BAD_ARGUMENT, "mesh sequence: the time is %g; it must be finite", t);
     int a = 0;
     while (a + 2 < s->count && s->times[a + 1] <= t)
         a++;
-    int b = a + 1 < s->count ? a + 1 : a;
+    return a;
+}
+
+/* Vertices and, if wanted, their velocities at a time. */
+static rp_result interpolate(const rp_mesh_sequence *s, double t, rp_mesh *out, double *velocities)
+{
+    int a = piece(s, t), b = a + 1 < s->count ? a + 1 : a;
     double length = s->times[b] - s->times[a], f = length > 0 ? fmin(fmax((t - s->times[a]) / length, 0), 1) : 0;
     bool moving = length > 0 && t >= s->times[a] && t < s->times[b]; /* held before and after */
     int64_t n = 3 * s->vertex_count;
-    rp_mesh m = { RP_NEW_ARRAY(double, n), RP_NEW_ARRAY(int32_t, 3 * s->triangle_count), s->vertex_count, s->triangle_count };
-    double *velocities = RP_NEW_ARRAY(double, n);
-    if (!m.vertices || !m.triangles || !velocities) {
-        rp_mesh_free(&m);
-        rp__base_free(velocities);
+    *out = (rp_mesh){ RP_NEW_ARRAY(double, n), RP_NEW_ARRAY(int32_t, 3 * s->triangle_count), s->vertex_count, s->triangle_count };
+    if (!out->vertices || !out->triangles) {
+        rp_mesh_free(out);
         return RP_OUT_OF_MEMORY;
     }
     const double *from = s->vertices + n * a, *to = s->vertices + n * b;
     for (int64_t i = 0; i < n; i++) {
-        m.vertices[i] = (1 - f) * from[i] + f * to[i];
-        velocities[i] = moving ? (to[i] - from[i]) / length : 0;
+        out->vertices[i] = (1 - f) * from[i] + f * to[i];
+        if (velocities)
+            velocities[i] = moving ? (to[i] - from[i]) / length : 0;
     }
-    memcpy(m.triangles, s->triangles, (size_t)(3 * s->triangle_count) * sizeof(int32_t));
+    memcpy(out->triangles, s->triangles, (size_t)(3 * s->triangle_count) * sizeof(int32_t));
+    return RP_OK;
+}
+
+rp_result rp_mesh_sequence_mesh(const rp_mesh_sequence *s, double t, rp_mesh *out)
+{
+    if (!isfinite(t))
+        return rp__base_fail(RP_BAD_ARGUMENT, "mesh sequence: the time is %g; it must be finite", t);
+    return interpolate(s, t, out, NULL);
+}
+
+double rp_mesh_sequence_speed(const rp_mesh_sequence *s, double from, double to)
+{
+    double most = 0;
+    int64_t n = 3 * s->vertex_count;
+    for (int a = piece(s, from); a + 1 < s->count && s->times[a] < to; a++) {
+        double length = s->times[a + 1] - s->times[a];
+        const double *p = s->vertices + n * a, *q = p + n;
+        if (s->times[a + 1] <= from)
+            continue;
+        for (int64_t v = 0; v < n; v += 3)
+            most = fmax(most, hypot(hypot(q[v] - p[v], q[v + 1] - p[v + 1]), q[v + 2] - p[v + 2]) / length);
+    }
+    return most;
+}
+
+rp_result rp_mesh_sequence_evaluate(const rp_mesh_sequence *s, double t, rp_shape **out)
+{
+    if (!isfinite(t))
+        return rp__base_fail(RP_BAD_ARGUMENT, "mesh sequence: the time is %g; it must be finite", t);
+    double *velocities = RP_NEW_ARRAY(double, 3 * s->vertex_count);
+    if (!velocities)
+        return RP_OUT_OF_MEMORY;
+    rp_mesh m;
+    rp_result result = interpolate(s, t, &m, velocities);
+    if (result != RP_OK) {
+        rp__base_free(velocities);
+        return result;
+    }
     return rp__shape_mesh_create("mesh sequence", &m, 0, velocities, out);
 }
 

@@ -176,6 +176,9 @@ static rp_result body_limit(const rp_sim *sim, double dt, double *limit)
         rp__body probe = sim->world.bodies[b];
         if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion)
             continue;
+        double deforming = probe.def.sequence ? rp_mesh_sequence_speed(probe.def.sequence, sim->time, sim->time + dt) : 0;
+        if (deforming * *limit > sim->def.cfl * sim->def.cell_size)
+            *limit = sim->def.cfl * sim->def.cell_size / deforming;
         RP_TRY(rp__body_begin(&probe, sim->time, dt, sim->def.gravity, sim->def.dim));
         if (!probe.present)
             continue;

@@ -107,6 +107,8 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     sim->world.time = sim->time;
     for (int e = 0; e < sim->def.emitter_count; e++)
         sim->emitters[e].owed = ((const double *)owed->data)[e];
+    for (int b = 0; b < sim->world.body_count; b++)
+        RP_TRY(rp__body_reshape(&sim->world.bodies[b], sim->time));
     memcpy(sim->world.wall_force, walls->data, sizeof sim->world.wall_force);
     return sim->method->restore ? sim->method->restore(sim->state, &sim->world, state) : RP_OK;
 }
