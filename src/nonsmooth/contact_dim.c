@@ -1,6 +1,6 @@
 /* Walls: which velocity nodes touch them. Walls and bodies: what force they take. Contacts with bodies are found in touch_dim.c. */
 #include "nonsmooth/contact.h"
-#include "nonsmooth/local.h"
+#include "nonsmooth/wide.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -204,11 +204,10 @@ void NS(stick_forces)(const ns_system *y, rp__world *world)
         for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
             int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
             int64_t i = block * RP_BLOCK_NODES + l;
-            double lambda[NS_S], h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+            double lambda[NS_S], h[RP_DIM * RP_DIM];
             memcpy(lambda, y->stress[i].lambda, sizeof lambda);
             lambda[0] -= y->stress[i].cohesion;
-            ns_frame_tensor(&y->frame[i], lambda, m);
-            ns_rotate_out(y->frame[i].r, m, h);
+            ns_tensor_of(y, i, lambda, h);
             for (int n = 0; n < y->stencil; n++) {
                 int64_t j = ns_tile_node(y, block, base + y->offset[n]);
                 if (j < 0 || !y->stick[j])

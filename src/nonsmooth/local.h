@@ -7,6 +7,7 @@
 #include "nonsmooth/system.h"
 
 #include <math.h>
+#include <repose/friction.h>
 
 #define NS_FLOOR 1e-12 /* smallest eigenvalue of the Schur complement, in units of W_NN */
 
@@ -127,10 +128,9 @@ NS_INLINE void ns_rotate_out(const double *restrict r, const double *restrict m,
         }
 }
 
-/* Coefficients of chi (math/tensor.h) to coefficients in the frame, and back. */
-static inline void ns_chi_to_frame(const ns_frame *f, const double *r, double *y)
+/* chi (math/tensor.h) in full storage, and back; only the symmetric part of h counts. */
+NS_INLINE void ns_chi_tensor(const double *restrict r, double *restrict h)
 {
-    double h[9], m[9];
 #if RP_DIM == 3
     double base = (1.41421356237309504880 * r[0] - r[2]) / 1.73205080756887729353;
     h[0] = base + r[1], h[4] = base - r[1], h[8] = (1.41421356237309504880 * r[0] + 2 * r[2]) / 1.73205080756887729353;
@@ -138,39 +138,64 @@ static inline void ns_chi_to_frame(const ns_frame *f, const double *r, double *y
 #else
     h[0] = r[0] + r[1], h[3] = r[0] - r[1], h[1] = h[2] = r[2];
 #endif
+}
+
+NS_INLINE void ns_chi_coefficients(const double *restrict h, double *restrict r)
+{
+#if RP_DIM == 3
+    r[0] = (h[0] + h[4] + h[8]) / 2.44948974278317809820;
+    r[1] = 0.5 * (h[0] - h[4]);
+    r[2] = (2 * h[8] - h[0] - h[4]) / 3.46410161513775458705;
+    r[3] = 0.5 * (h[1] + h[3]), r[4] = 0.5 * (h[2] + h[6]), r[5] = 0.5 * (h[5] + h[7]);
+#else
+    r[0] = 0.5 * (h[0] + h[3]), r[1] = 0.5 * (h[0] - h[3]), r[2] = 0.5 * (h[1] + h[2]);
+#endif
+}
+
+/* c = a b, full storage. */
+NS_INLINE void ns_multiply(const double *restrict a, const double *restrict b, double *restrict c)
+{
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++) {
+            double sum = 0;
+            for (int k = 0; k < RP_DIM; k++)
+                sum += a[i * RP_DIM + k] * b[k * RP_DIM + j];
+            c[i * RP_DIM + j] = sum;
+        }
+}
+
+/* Coefficients of chi to coefficients in the frame, and back. */
+static inline void ns_chi_to_frame(const ns_frame *f, const double *r, double *y)
+{
+    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+    ns_chi_tensor(r, h);
     ns_rotate_in(f->r, h, m);
     ns_frame_coefficients(f, m, y);
 }
 
 static inline void ns_frame_to_chi(const ns_frame *f, const double *y, double *r)
 {
-    double h[9], m[9];
+    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
     ns_frame_tensor(f, y, m);
     ns_rotate_out(f->r, m, h);
-#if RP_DIM == 3
-    r[0] = (h[0] + h[4] + h[8]) / 2.44948974278317809820;
-    r[1] = 0.5 * (h[0] - h[4]);
-    r[2] = (2 * h[8] - h[0] - h[4]) / 3.46410161513775458705;
-    r[3] = h[1], r[4] = h[2], r[5] = h[5];
-#else
-    r[0] = 0.5 * (h[0] + h[3]), r[1] = 0.5 * (h[0] - h[3]), r[2] = h[1];
-#endif
+    ns_chi_coefficients(h, r);
 }
 
 /* The root of p(alpha) = |y| + mu a·y = target, y = -c / (s + alpha), by Newton's method on 1/p in a bracket: the secular equation of
  * friction/local_template.h, with the zeros of a known. Leaves y at the root and returns |y|. */
-NS_INLINE double ns_secular_root(ns_frame *f, const double *restrict c, double mu, double target, double *restrict y)
+NS_INLINE double ns_secular_root(const double *restrict s, const double *restrict a, int coupled, double *restrict root,
+                                 const double *restrict c, double mu, double target, double *restrict y)
 {
     double cc = 0, scs = 0, na = 0, norm = 0;
     for (int k = 0; k < NS_T; k++)
-        cc += c[k] * c[k], scs += c[k] * c[k] * f->s[k];
-    for (int k = 0; k < RP_DIM - 1; k++)
-        na += f->a[k] * f->a[k];
+        cc += c[k] * c[k], scs += c[k] * c[k] * s[k];
+    for (int k = 0; k < coupled; k++)
+        na += a[k] * a[k];
     na = sqrt(na);
-    double low = 0, high = sqrt(cc) * (1 + mu * na) / target, alpha = f->alpha;
-    double least = f->s[0];
+    double low = 0, high = sqrt(cc) * (1 + mu * na) / target, alpha = *root;
+    double least = s[0];
     for (int k = 1; k < NS_T; k++)
-        least = f->s[k] < least ? f->s[k] : least;
+        least = s[k] < least ? s[k] : least;
     if (!(alpha > 0 && alpha < high)) {
         alpha = sqrt(cc) / target - scs / cc;
         if (!(alpha > 1e-3 * least))
@@ -181,12 +206,12 @@ NS_INLINE double ns_secular_root(ns_frame *f, const double *restrict c, double m
     for (int step = 0; step < 100; step++) {
         double yy = 0, ay = 0, yyi = 0, ayi = 0;
         for (int k = 0; k < NS_T; k++) {
-            double inverse = 1 / (f->s[k] + alpha), v = -c[k] * inverse;
+            double inverse = 1 / (s[k] + alpha), v = -c[k] * inverse;
             y[k] = v;
             yy += v * v;
             yyi += v * v * inverse;
-            if (k < RP_DIM - 1)
-                ay += f->a[k] * v, ayi += f->a[k] * v * inverse;
+            if (k < coupled)
+                ay += a[k] * v, ayi += a[k] * v * inverse;
         }
         norm = sqrt(yy);
         double p = norm + mu * ay, excess = p - target;
@@ -206,18 +231,20 @@ NS_INLINE double ns_secular_root(ns_frame *f, const double *restrict c, double m
             next = 0.5 * (low + high);
         alpha = next;
     }
-    f->alpha = alpha;
+    *root = alpha;
     return norm;
 }
 
-/* gamma at the present stress `from` (both in the frame): the stress that obeys the law when all others stay, into `to`. */
-NS_INLINE rp__friction_state ns_law(ns_frame *f, const double *restrict gamma, const double *restrict from, double mu,
-                                    double *restrict to)
+/* gamma at the present stress `from` (both in the frame): the stress that obeys the law when all others stay, into `to`.
+ * s, a and nn are those of a frame, the first `coupled` entries of a are not zero, *root is the last root. */
+NS_INLINE rp__friction_state ns_law_in(const double *restrict s, const double *restrict a, int coupled, double nn,
+                                       double *restrict root, const double *restrict gamma, const double *restrict from, double mu,
+                                       double *restrict to)
 {
     double ay = 0;
-    for (int k = 0; k < RP_DIM - 1; k++)
-        ay += f->a[k] * from[k + 1];
-    double bn = gamma[0] - f->nn * (from[0] + ay); /* b_N = gamma_N - (W lambda)_N */
+    for (int k = 0; k < coupled; k++)
+        ay += a[k] * from[k + 1];
+    double bn = gamma[0] - nn * (from[0] + ay); /* b_N = gamma_N - (W lambda)_N */
     if (bn >= 0) {
         for (int k = 0; k < NS_S; k++)
             to[k] = 0;
@@ -226,23 +253,23 @@ NS_INLINE rp__friction_state ns_law(ns_frame *f, const double *restrict gamma, c
     /* c = Q^T b_T - a b_N = Q^T gamma_T - a gamma_N - s lambda_T */
     double c[NS_T], y[NS_T], yy = 0;
     for (int k = 0; k < NS_T; k++)
-        c[k] = gamma[k + 1] - f->s[k] * from[k + 1];
-    for (int k = 0; k < RP_DIM - 1; k++)
-        c[k] -= f->a[k] * gamma[0];
+        c[k] = gamma[k + 1] - s[k] * from[k + 1];
+    for (int k = 0; k < coupled; k++)
+        c[k] -= a[k] * gamma[0];
     ay = 0;
     for (int k = 0; k < NS_T; k++) {
-        y[k] = -c[k] / f->s[k];
+        y[k] = -c[k] / s[k];
         yy += y[k] * y[k];
     }
-    for (int k = 0; k < RP_DIM - 1; k++)
-        ay += f->a[k] * y[k];
-    double beta = -bn / f->nn;
+    for (int k = 0; k < coupled; k++)
+        ay += a[k] * y[k];
+    double beta = -bn / nn;
     rp__friction_state state = RP__STICK;
     to[0] = beta - ay;
     if (!(yy <= mu * mu * to[0] * to[0]) || !(to[0] >= 0)) {
         state = RP__SLIDE;
         if (mu > 1e-100) {
-            to[0] = ns_secular_root(f, c, mu, mu * beta, y) / mu;
+            to[0] = ns_secular_root(s, a, coupled, root, c, mu, mu * beta, y) / mu;
         } else {
             to[0] = beta;
             for (int k = 0; k < NS_T; k++)
@@ -254,10 +281,16 @@ NS_INLINE rp__friction_state ns_law(ns_frame *f, const double *restrict gamma, c
     return state;
 }
 
-/* The same through the general solver of the friction library: the cross-check. */
-static inline rp__friction_state ns_law_general(ns_frame *f, const double *gamma, const double *from, double mu, double *to)
+NS_INLINE rp__friction_state ns_law(ns_frame *f, const double *restrict gamma, const double *restrict from, double mu,
+                                    double *restrict to)
 {
-    double w[NS_S * NS_S] = { 0 }, a[NS_T] = { 0 }, b[NS_S];
+    return ns_law_in(f->s, f->a, RP_DIM - 1, f->nn, &f->alpha, gamma, from, mu, to);
+}
+
+/* The problem of one stress in the friction library's form: u = W r + b. */
+static inline void ns_general_form(const ns_frame *f, const double *gamma, const double *from, double *w, double *b)
+{
+    double a[NS_T] = { 0 };
     for (int k = 0; k < RP_DIM - 1; k++)
         a[k] = f->a[k];
     w[0] = f->nn;
@@ -271,6 +304,13 @@ static inline rp__friction_state ns_law_general(ns_frame *f, const double *gamma
         for (int j = 0; j < NS_S; j++)
             b[i] -= w[i * NS_S + j] * from[j];
     }
+}
+
+/* The same law through the general solver of the friction library: the cross-check. */
+static inline rp__friction_state ns_law_general(ns_frame *f, const double *gamma, const double *from, double mu, double *to)
+{
+    double w[NS_S * NS_S], b[NS_S];
+    ns_general_form(f, gamma, from, w, b);
 #if RP_DIM == 3
     rp__friction_factor_c6 factor;
     if (!rp__friction_factorise_c6(&factor, w))
@@ -282,6 +322,18 @@ static inline rp__friction_state ns_law_general(ns_frame *f, const double *gamma
         return ns_law(f, gamma, from, mu, to);
     return rp__friction_solve_c3(&factor, b, mu, to);
 #endif
+}
+
+/* And through Newton's method on the modified Fischer-Burmeister function [daviet2011]; where that gives up, the root. */
+static inline void ns_law_newton(ns_frame *f, const double *gamma, const double *from, double mu, double *to)
+{
+    double w[NS_S * NS_S], b[NS_S];
+    rp_friction_contact_state state;
+    ns_general_form(f, gamma, from, w, b);
+    for (int k = 0; k < NS_S; k++)
+        to[k] = from[k];
+    if (rp_friction_solve_contact(NS_S, RP_FRICTION_CONTACT_NEWTON, w, b, mu, to, &state) != RP_OK)
+        ns_law(f, gamma, from, mu, to);
 }
 
 /* Norm of lambda - P_K(lambda - r (gamma + mu |gamma_T| e_N)), r = 1 / W_NN: a stress; zero in the law only. */

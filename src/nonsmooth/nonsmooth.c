@@ -4,17 +4,29 @@
 #include "base/error.h"
 #include "nonsmooth/params.h"
 
+bool rp__nonsmooth_oriented(const rp_sim_def *def);
+
 #include <stddef.h>
+#include <string.h>
 
 #define AT(member) offsetof(rp__nonsmooth_params, member)
 
 static const rp_param params[] = {
     { "stress", RP_ENUM, AT(stress), 0, 0, 1, "", "where stresses live: at the nodes (trilinear) or in the cells (constant)", "node|cell" },
+    { "yield", RP_ENUM, AT(yield), RP__YIELD_EXACT, 0, 1, "",
+      "yield surface: the exact cone, or each coefficient of the stress with a bound of its own (for comparison: friction then depends on the direction against the grid)", "exact|linearised" },
+    { "compaction", RP_ENUM, AT(compaction), RP__COMPACT_FRACTION, 0, 1, "",
+      "when grains resist compression: from the largest volume fraction on, or at once wherever they are (the dense model, for comparison)", "volume_fraction|divergence" },
+    { "orientation", RP_ENUM, AT(orientation), RP__ORIENT_NORMALS, 0, 1, "",
+      "how flat grains align with the flow: their normals turn as those of discs, or their planes as rods", "normals|planes" },
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of the friction problem, in units of the typical stress", NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 2e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
     { "max_iterations", RP_INT, AT(max_iterations), 500, 1, 1e9, "", "sweeps a step at most; reaching it is reported", NULL },
     { "min_iterations", RP_INT, AT(min_iterations), 4, 1, 1e6, "", "sweeps a step at least", NULL },
-    { "local_solver", RP_ENUM, AT(local_solver), 0, 0, 1, "", "of one stress: the root in the frame of its operator, or the general one of the friction library", "root|general" },
+    { "local_solver", RP_ENUM, AT(local_solver), 0, 0, 2, "",
+      "of one stress: the root in the frame of its operator, the general one of the friction library, or Newton's method on the modified Fischer-Burmeister function (slow, for comparison)", "root|general|newton" },
+    { "solver", RP_ENUM, AT(solver), 0, 0, 7, "",
+      "the sweeps on the grid alone, or first a solver of the friction library (matrix-free), whose answer the sweeps check and finish", "sweeps|auto|gs|pg|apgd|spg|cadoux|admm" },
     { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses of the last step", NULL },
     { "rest", RP_REAL, AT(rest), 2, 0, 1e3, "", "velocities below this many times what the tolerance leaves undecided are zero", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
@@ -27,6 +39,7 @@ static const rp_param params[] = {
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },
     { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "write the friction problems of so many steps, from the first on, in FCLIB form", NULL },
+    { "dump_every", RP_INT, AT(dump_every), 1, 1, 1e9, "", "steps from one written problem to the next", NULL },
     { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "problems" },
     { 0 }
 };
@@ -37,8 +50,26 @@ static const rp_field_info fields[] = {
     { "size", RP_F64, 1, "m", 0 },
     { "friction", RP_F64, 1, "", 1 },
     { "cohesion", RP_F64, 1, "Pa", 1 },
+    { "orientation", RP_F64, 6, "", 1 },
     { 0 }
 };
+
+/* A material is anisotropic, or may become so. */
+bool rp__nonsmooth_oriented(const rp_sim_def *def)
+{
+    for (int m = 0; m < def->material_count; m++)
+        if (def->materials[m].anisotropy > 0)
+            return true;
+    for (int k = 0; k < def->material_key_count; k++)
+        if (strcmp(def->material_keys[k].parameter, "anisotropy") == 0)
+            return true;
+    return false;
+}
+
+static bool needs(const rp_sim_def *def, const char *field)
+{
+    return strcmp(field, "orientation") != 0 || rp__nonsmooth_oriented(def);
+}
 
 /* nonsmooth.c is compiled once; the work is in files compiled for each dimension. */
 #define DECLARE(d)                                                                                                   \
@@ -127,6 +158,7 @@ const rp__method rp__nonsmooth_method = {
               .fields = fields },
     .params_size = sizeof(rp__nonsmooth_params),
     .dims = 1 << 2 | 1 << 3,
+    .needs = needs,
     .create = create,
     .destroy = destroy,
     .born = born,

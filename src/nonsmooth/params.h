@@ -6,16 +6,25 @@
 #include <stdint.h>
 
 typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
-typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL } rp__nonsmooth_local;
+typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL, RP__LOCAL_NEWTON } rp__nonsmooth_local;
+typedef enum rp__nonsmooth_solver { RP__SOLVER_SWEEPS /* then those of the friction library */ } rp__nonsmooth_solver;
+
+typedef enum rp__nonsmooth_yield { RP__YIELD_EXACT, RP__YIELD_LINEARISED } rp__nonsmooth_yield;
+typedef enum rp__nonsmooth_compaction { RP__COMPACT_FRACTION, RP__COMPACT_DIVERGENCE } rp__nonsmooth_compaction;
+typedef enum rp__nonsmooth_orientation { RP__ORIENT_NORMALS, RP__ORIENT_PLANES } rp__nonsmooth_orientation;
 
 typedef enum rp__nonsmooth_correction { RP__CORRECT_NOT, RP__CORRECT_PRESSURE, RP__CORRECT_POSITION, RP__CORRECT_BOTH } rp__nonsmooth_correction;
 
 typedef struct rp__nonsmooth_params {
     int stress;             /* rp__nonsmooth_stress */
+    int yield;              /* rp__nonsmooth_yield */
+    int compaction;         /* rp__nonsmooth_compaction */
+    int orientation;        /* rp__nonsmooth_orientation */
     double tolerance;       /* of the mean residual, in units of the typical stress rho (g L + u^2) */
     double tolerance_max;   /* of the largest one */
     int64_t max_iterations, min_iterations;
     int local_solver;       /* rp__nonsmooth_local */
+    int solver;             /* rp__nonsmooth_solver */
     bool warm_start;
     double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
@@ -25,7 +34,7 @@ typedef struct rp__nonsmooth_params {
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;
-    int64_t dump_problems;
+    int64_t dump_problems, dump_every;
     char *dump_folder;
 } rp__nonsmooth_params;
 
@@ -36,7 +45,8 @@ enum {
     RP__NS_SIZE,      /* semi-axis of the sphere it was born with */
     RP__NS_FRICTION,  /* mu^ at the particle */
     RP__NS_COHESION,  /* c at the particle */
-    RP__NS_FIELDS
+    RP__NS_FIELDS,
+    RP__NS_ORIENTATION = RP__NS_FIELDS /* nu, 6 as the ellipsoid; only when a material is anisotropic */
 };
 
 #endif

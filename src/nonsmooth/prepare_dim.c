@@ -1,5 +1,5 @@
 /* Before and after the solver: velocities without stress, stuck nodes, gaps, frictions, scaling, frames, warm start. */
-#include "nonsmooth/local.h"
+#include "nonsmooth/wide.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -83,6 +83,8 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
              * grains move, so that what rests goes on resting. */
             double over = y->bulk[i] - y->room[i] - y->params->volume_tolerance * w->full;
             int how = y->params->volume_correction;
+            if (y->params->compaction == RP__COMPACT_DIVERGENCE) /* div u >= 0 wherever there are grains */
+                s->k = 0, how = RP__CORRECT_NOT;
             bool open = (how == RP__CORRECT_PRESSURE && moved(w, i, NS_MOVING)) || (how == RP__CORRECT_BOTH && moved(w, i, NS_FLOWING));
             if (over > 0 && open)
                 s->k = -phi * NS_OPENING * over / NS_TRACE;
@@ -149,6 +151,37 @@ static void finish_frame(ns_system *y, int64_t i, const double *values, uint64_t
 #else
     rp__friction_project_c3(s->mu, s->lambda);
 #endif
+    memcpy(s->previous, s->lambda, sizeof s->previous);
+}
+
+/* The same for a law without such a frame: A = (1 - alpha) I + d alpha nu, averaged, then M, W~ and its frame. */
+static void finish_wide(ns_system *y, int64_t i, const double *sum, uint64_t *active)
+{
+    ns_wide *f = &y->wide[i];
+    ns_stress *s = &y->stress[i];
+    double a[RP_DIM * RP_DIM], m[NS_T * NS_T], own[NS_S * NS_S], chi[NS_S];
+#if RP_DIM == 3
+    const double g[9] = { sum[0], sum[3], sum[4], sum[3], sum[1], sum[5], sum[4], sum[5], sum[2] };
+#else
+    const double g[4] = { sum[0], sum[2], sum[2], sum[1] };
+#endif
+    double *w = y->law == NS_LAW_LINEARISED ? y->full + i * (NS_S * NS_S) : own, *change = NULL;
+    if (y->oriented) {
+        ns_friction_tensor(y->orientation + NS_S * i, y->volume[i], a);
+        ns_wide_change(a, m);
+        change = m;
+    }
+    ns_wide_operator(g, change, w);
+    if (!(y->law == NS_LAW_LINEARISED ? ns_wide_linear(f, w, change) : ns_wide_exact(f, w, change))) {
+        *active &= ~((uint64_t)1 << (i % RP_BLOCK_NODES));
+        return;
+    }
+    memcpy(chi, s->lambda, sizeof chi);
+    ns_wide_from_chi(f, chi, s->lambda);
+    if (y->law == NS_LAW_LINEARISED)
+        ns_box_project(s->mu, s->lambda);
+    else
+        NS_CONE_OF(rp__friction_project)(s->mu, s->lambda);
     memcpy(s->previous, s->lambda, sizeof s->previous);
 }
 
@@ -219,6 +252,10 @@ static void prepare_frames(void *context, int64_t begin, int64_t end, int worker
 #else
                 sum[0] += m * h[0] * h[0], sum[1] += m * h[1] * h[1], sum[2] += m * h[0] * h[1];
 #endif
+            }
+            if (y->law != NS_LAW_ISOTROPIC) {
+                finish_wide(y, i, sum, &y->active[b]);
+                continue;
             }
             for (int c = 0; c < 6; c++)
                 q.g[c][q.count] = sum[c];
@@ -303,7 +340,7 @@ rp_result NS(keep_warm)(ns_system *y)
             rp__grid_coordinates(&y->grid, i, at);
             for (int a = 0; a < 3; a++)
                 y->warm_node[n][a] = (int32_t)at[a];
-            ns_frame_to_chi(&y->frame[i], y->stress[i].lambda, y->warm_stress + NS_S * n);
+            ns_chi_of(y, i, y->stress[i].lambda, y->warm_stress + NS_S * n);
             n++;
         }
     y->warm_count = n;

@@ -12,7 +12,7 @@
 #endif
 
 #include "nonsmooth/contact.h"
-#include "nonsmooth/local.h"
+#include "nonsmooth/wide.h"
 
 #include "base/error.h"
 #include "exec/exec.h"
@@ -72,42 +72,56 @@ static void load_mask(const ns_system *y, int64_t block, int32_t *restrict held,
     }
 }
 
-/* Strain rate of stress i in its frame; `at` are places in u. */
-NS_INLINE void gather(const ns_system *y, int64_t i, int count, const double *restrict u, const int32_t *restrict at,
-                      double *restrict gamma)
+/* Strain rate of stress i in its frame; `at` are places in u. The law is known when this is compiled. */
+NS_INLINE void gather(const ns_system *y, ns_law_kind law, int64_t i, int count, const double *restrict u,
+                      const int32_t *restrict at, double *restrict gamma)
 {
     double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
-    const ns_frame *f = &y->frame[i];
     ns_gather(y->g + i * count * RP_DIM, count, u, at, h);
-    ns_rotate_in(f->r, h, m);
-    ns_frame_coefficients(f, m, gamma);
+    if (law == NS_LAW_ISOTROPIC) {
+        const ns_frame *f = &y->frame[i];
+        ns_rotate_in(f->r, h, m);
+        ns_frame_coefficients(f, m, gamma);
+    } else {
+        ns_wide_in(&y->wide[i], h, gamma);
+    }
     gamma[0] += y->stress[i].k;
 }
 
-NS_INLINE void scatter(const ns_system *y, int64_t i, int count, const double *restrict change, double *restrict u,
-                       const int32_t *restrict at)
+NS_INLINE void scatter(const ns_system *y, ns_law_kind law, int64_t i, int count, const double *restrict change,
+                       double *restrict u, const int32_t *restrict at)
 {
     double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
-    const ns_frame *f = &y->frame[i];
-    ns_frame_tensor(f, change, m);
-    ns_rotate_out(f->r, m, h);
+    if (law == NS_LAW_ISOTROPIC) {
+        const ns_frame *f = &y->frame[i];
+        ns_frame_tensor(f, change, m);
+        ns_rotate_out(f->r, m, h);
+    } else {
+        ns_wide_out(&y->wide[i], change, h);
+    }
     ns_scatter(y->g + i * count * RP_DIM, count, h, u, at);
 }
 
 /* One visit; `sums` collect the residual and the direction of the extrapolation. */
-NS_INLINE bool visit(const sweep *w, int64_t i, int count, double *restrict u, const int32_t *restrict at, double *restrict sums)
+NS_INLINE bool visit(const sweep *w, ns_law_kind law, int64_t i, int count, double *restrict u, const int32_t *restrict at,
+                     double *restrict sums)
 {
     ns_system *y = w->y;
     ns_stress *s = &y->stress[i];
-    ns_frame *f = &y->frame[i];
     double gamma[NS_S], from[NS_S], to[NS_S], change[NS_S], square = 0, uphill = 0;
-    gather(y, i, count, u, at, gamma);
+    gather(y, law, i, count, u, at, gamma);
     for (int k = 0; k < NS_S; k++)
         from[k] = s->lambda[k] + w->beta * (s->lambda[k] - s->previous[k]);
-    if (y->params->local_solver == RP__LOCAL_ROOT)
-        ns_law(f, gamma, from, s->mu, to);
+    if (law == NS_LAW_ANISOTROPIC)
+        ns_law_wide(&y->wide[i], gamma, from, s->mu, to);
+    else if (law == NS_LAW_LINEARISED)
+        ns_law_box(y->full + i * (NS_S * NS_S), gamma, from, s->mu, to);
+    else if (y->params->local_solver == RP__LOCAL_ROOT)
+        ns_law(&y->frame[i], gamma, from, s->mu, to);
+    else if (y->params->local_solver == RP__LOCAL_GENERAL)
+        ns_law_general(&y->frame[i], gamma, from, s->mu, to);
     else
-        ns_law_general(f, gamma, from, s->mu, to);
+        ns_law_newton(&y->frame[i], gamma, from, s->mu, to);
     for (int k = 0; k < NS_S; k++) {
         change[k] = to[k] - from[k];
         square += change[k] * change[k];
@@ -119,25 +133,26 @@ NS_INLINE bool visit(const sweep *w, int64_t i, int count, double *restrict u, c
     double e = s->weight * s->weight * square;
     sums[SUM_SQUARE] += e;
     sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
-    sums[UPHILL] += f->nn * uphill;
+    sums[UPHILL] += (law == NS_LAW_ISOTROPIC ? y->frame[i].nn : y->wide[i].nn) * uphill;
     if (square > 0)
-        scatter(y, i, count, change, u, at);
+        scatter(y, law, i, count, change, u, at);
     return square > 0 || to[0] > 0;
 }
 
 /* What the visit of stress i will read, on its way to the cache. */
-NS_INLINE void fetch(const ns_system *y, int64_t i, int count)
+NS_INLINE void fetch(const ns_system *y, ns_law_kind law, int64_t i, int count)
 {
-    const char *g = (const char *)(y->g + i * count * RP_DIM), *f = (const char *)&y->frame[i], *s = (const char *)&y->stress[i];
+    const char *g = (const char *)(y->g + i * count * RP_DIM), *s = (const char *)&y->stress[i];
+    const char *f = law == NS_LAW_ISOTROPIC ? (const char *)&y->frame[i] : (const char *)&y->wide[i];
     for (size_t at = 0; at < (size_t)count * RP_DIM * sizeof(double); at += 64)
         __builtin_prefetch(g + at);
-    for (size_t at = 0; at < sizeof(ns_frame); at += 64)
+    for (size_t at = 0; at < (law == NS_LAW_ISOTROPIC ? sizeof(ns_frame) : sizeof(ns_wide)); at += 64)
         __builtin_prefetch(f + at);
     for (size_t at = 0; at < sizeof(ns_stress); at += 64)
         __builtin_prefetch(s + at, 1);
 }
 
-NS_INLINE void sweep_tile(const sweep *w, int64_t block, int count, double *restrict tile, const int32_t *restrict map,
+NS_INLINE void sweep_tile(const sweep *w, ns_law_kind law, int64_t block, int count, double *restrict tile, const int32_t *restrict map,
                           const int32_t *restrict held, int held_count, double *restrict sums)
 {
     ns_system *y = w->y;
@@ -146,16 +161,35 @@ NS_INLINE void sweep_tile(const sweep *w, int64_t block, int count, double *rest
         int l = w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits);
         bits &= ~((uint64_t)1 << l);
         if (bits)
-            fetch(y, block * RP_BLOCK_NODES + (w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits)), count);
+            fetch(y, law, block * RP_BLOCK_NODES + (w->backward ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits)), count);
         int32_t at[NS_STENCIL];
         int base = ns_tile_of_local(l);
         for (int n = 0; n < count; n++)
             at[n] = map ? map[base + y->offset[n]] : base + y->offset[n];
-        if (!visit(w, block * RP_BLOCK_NODES + l, count, tile, at, sums))
+        if (!visit(w, law, block * RP_BLOCK_NODES + l, count, tile, at, sums))
             y->awake[block] &= ~((uint64_t)1 << l);
         for (int n = 0; n < held_count; n++)
             *(ns_four *)(tile + NS_PAD * held[n]) = (ns_four){ 0 };
     }
+}
+
+/* One compiled loop for each law, and for each stencil where it pays. */
+static void sweep_stresses(const sweep *w, int64_t block, double *restrict tile, const int32_t *restrict map,
+                           const int32_t *restrict held, int held_count, double *restrict sums)
+{
+    const ns_system *y = w->y;
+    if (y->law == NS_LAW_LINEARISED)
+        sweep_tile(w, NS_LAW_LINEARISED, block, y->stencil, tile, map, held, held_count, sums);
+    else if (y->law == NS_LAW_ANISOTROPIC && !map && !y->stress_cell)
+        sweep_tile(w, NS_LAW_ANISOTROPIC, block, NS_STENCIL, tile, NULL, held, held_count, sums);
+    else if (y->law == NS_LAW_ANISOTROPIC)
+        sweep_tile(w, NS_LAW_ANISOTROPIC, block, y->stencil, tile, map, held, held_count, sums);
+    else if (map)
+        sweep_tile(w, NS_LAW_ISOTROPIC, block, y->stencil, tile, map, held, held_count, sums);
+    else if (y->stress_cell)
+        sweep_tile(w, NS_LAW_ISOTROPIC, block, NS_CORNERS, tile, NULL, held, held_count, sums);
+    else
+        sweep_tile(w, NS_LAW_ISOTROPIC, block, NS_STENCIL, tile, NULL, held, held_count, sums);
 }
 
 static void contacts_of_block(const sweep *w, int64_t block, double *tile, bool direct, double *sums)
@@ -195,7 +229,7 @@ static void sweep_block(const sweep *w, int64_t block)
         }
         if (!w->backward)
             contacts_of_block(w, block, NULL, true, sums);
-        sweep_tile(w, block, y->stencil, y->u, map, held, held_count, sums);
+        sweep_stresses(w, block, y->u, map, held, held_count, sums);
         if (w->backward)
             contacts_of_block(w, block, NULL, true, sums);
     } else {
@@ -207,10 +241,7 @@ static void sweep_block(const sweep *w, int64_t block)
             load_mask(y, block, held, &held_count);
         if (!w->backward)
             contacts_of_block(w, block, tile, false, sums);
-        if (y->stress_cell)
-            sweep_tile(w, block, NS_CORNERS, tile, NULL, held, held_count, sums);
-        else
-            sweep_tile(w, block, NS_STENCIL, tile, NULL, held, held_count, sums);
+        sweep_stresses(w, block, tile, NULL, held, held_count, sums);
         if (w->backward)
             contacts_of_block(w, block, tile, false, sums);
         store_tile(y, block, tile);
@@ -245,7 +276,7 @@ static void contact_axes(const double *normal, double axes[RP_DIM][3])
 #endif
 }
 
-/* The 6-vector of an impulse direction at the node: (d, r × d). */
+/* The 6-vector of an impulse direction at the place: (d, r × d). */
 static void lever(const double *d, rp__vec3 arm, double out[6])
 {
     rp__vec3 moment = rp__vec3_cross(arm, rp__vec3_load(d));
@@ -307,6 +338,7 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
         for (int r = 0; r < 6; r++)
             body[r] -= d * pushed[i][r];
     }
+    ns_contact_scatter(c, w->dt, change, at);
     return square * w->impulse_unit * w->impulse_unit;
 }
 
@@ -336,7 +368,6 @@ typedef struct team_job {
 static void share(int64_t first, int64_t last, int worker, int size, int64_t *begin, int64_t *end)
 {
     int64_t n = last - first;
-    ns_contact_scatter(c, w->dt, change, at);
     *begin = first + n * worker / size;
     *end = first + n * (worker + 1) / size;
 }
@@ -391,8 +422,11 @@ static void check_block(sweep *w, int64_t block)
         double gamma[NS_S];
         for (int n = 0; n < y->stencil; n++)
             at[n] = base + y->offset[n];
-        gather(y, i, y->stencil, tile, at, gamma);
-        double e = y->stress[i].weight * ns_natural(&y->frame[i], gamma, y->stress[i].lambda, y->stress[i].mu);
+        double h[RP_DIM * RP_DIM];
+        ns_gather(y->g + i * y->stencil * RP_DIM, y->stencil, tile, at, h);
+        ns_strain_of(y, i, h, gamma);
+        gamma[0] += y->stress[i].k;
+        double e = y->stress[i].weight * ns_residual_of(y, i, gamma);
         sums[SUM_SQUARE] += e * e;
         sums[LARGEST] = e * e > sums[LARGEST] ? e * e : sums[LARGEST];
     }
@@ -508,11 +542,10 @@ static void start_block(void *context, int64_t block, int worker)
     for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
         int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
         int64_t i = block * RP_BLOCK_NODES + l;
-        double change[NS_S], h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM];
+        double change[NS_S], h[RP_DIM * RP_DIM];
         memcpy(change, y->stress[i].lambda, sizeof change);
         change[0] -= y->stress[i].cohesion;
-        ns_frame_tensor(&y->frame[i], change, m);
-        ns_rotate_out(y->frame[i].r, m, h);
+        ns_tensor_of(y, i, change, h);
         for (int n = 0; n < y->stencil; n++) {
             int64_t j = ns_tile_node(y, block, base + y->offset[n]);
             if (j < 0 || y->stick[j])
@@ -561,39 +594,6 @@ static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
     }
 }
 
-static void count_states(const ns_system *y, sweep *w)
-{
-    for (int64_t b = 0; b < y->grid.blocks; b++)
-        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
-            const ns_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
-            double tangent = 0;
-            for (int k = 1; k < NS_S; k++)
-                tangent += s->lambda[k] * s->lambda[k];
-            if (!(s->lambda[0] > 0))
-                w->take_off++;
-            else if (sqrt(tangent) < s->mu * s->lambda[0] * (1 - 1e-9))
-                w->stick++;
-            else
-                w->slide++;
-        }
-}
-
-rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
-{
-    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0, .wake = true }, .bodies = world->bodies, .body_count = world->body_count };
-    sweep *w = &q.w;
-    int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
-    w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
-    for (int64_t b = 0; b < y->grid.blocks; b++)
-        w->stresses += __builtin_popcountll(y->active[b]);
-    for (int64_t k = 0; k < y->contact_count; k++)
-        q.free_bodies |= y->contacts[k].free_body >= 0;
-    rp__exec_for(nodes, 4096, scale_nodes, w);
-    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, w);
-    start_contacts(y, world->bodies, dt);
-    memcpy(y->before, y->u, (size_t)nodes * NS_PAD * sizeof(double));
-    if (world->body_count)
-        memcpy(y->body_before, y->body_velocity, 6 * (size_t)world->body_count * sizeof(double));
 /* A free body that lies on grains weighs on few of them: an error that is small in the mean over all stresses may still let it sink.
  * So ten times more is asked for while one is slow enough to be at rest. */
 static double strictness(const ns_system *y, const rp__world *world, double dt)
@@ -621,6 +621,37 @@ static void rest_bodies(ns_system *y, const rp__world *world, double rest)
     }
 }
 
+static void count_states(const ns_system *y, sweep *w)
+{
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            const ns_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+            if (!(s->lambda[0] > 0))
+                w->take_off++;
+            else if (ns_tangent_of(y, s->lambda) < s->mu * s->lambda[0] * (1 - 1e-9))
+                w->stick++;
+            else
+                w->slide++;
+        }
+}
+
+rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
+{
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0, .wake = true }, .bodies = world->bodies, .body_count = world->body_count };
+    sweep *w = &q.w;
+    int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
+    w->strict = strictness(y, world, dt);
+    w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        w->stresses += __builtin_popcountll(y->active[b]);
+    for (int64_t k = 0; k < y->contact_count; k++)
+        q.free_bodies |= y->contacts[k].free_body >= 0;
+    rp__exec_for(nodes, 4096, scale_nodes, w);
+    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, w);
+    start_contacts(y, world->bodies, dt);
+    memcpy(y->before, y->u, (size_t)nodes * NS_PAD * sizeof(double));
+    if (world->body_count)
+        memcpy(y->body_before, y->body_velocity, 6 * (size_t)world->body_count * sizeof(double));
     if (w->stresses || y->contact_count)
         rp__exec_team_run(iterate, &q);
     else
@@ -630,6 +661,7 @@ static void rest_bodies(ns_system *y, const rp__world *world, double rest)
     w->rest = y->params->rest * y->params->tolerance * y->fall * dt / y->lattice.h;
     w->frozen = true; /* back to velocities */
     rp__exec_for(nodes, 4096, scale_nodes, w);
+    rest_bodies(y, world, w->rest);
     count_states(y, w);
     *report = (ns_report){ .iterations = w->iterations, .stresses = w->stresses, .take_off = w->take_off, .stick = w->stick,
                            .slide = w->slide, .residual_mean = w->mean, .residual_max = w->largest,
@@ -640,7 +672,6 @@ static void rest_bodies(ns_system *y, const rp__world *world, double rest)
 static void dissipation_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     const ns_system *y = context;
-    w->strict = strictness(y, world, dt);
     for (int64_t block = begin; block < end; block++)
         for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
             int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
@@ -648,7 +679,7 @@ static void dissipation_chunk(void *context, int64_t begin, int64_t end, double 
             const ns_stress *s = &y->stress[i];
             if (!(s->lambda[0] > 0))
                 continue;
-            double h[RP_DIM * RP_DIM] = { 0 }, m[RP_DIM * RP_DIM], gamma[NS_S], power = 0;
+            double h[RP_DIM * RP_DIM] = { 0 }, gamma[NS_S], power = 0;
             for (int n = 0; n < y->stencil; n++) {
                 int64_t j = ns_tile_node(y, block, base + y->offset[n]);
                 if (j < 0 || !(y->scale[j] > 0))
@@ -657,11 +688,9 @@ static void dissipation_chunk(void *context, int64_t begin, int64_t end, double 
                     for (int b = 0; b < RP_DIM; b++)
                         h[a * RP_DIM + b] += ns_velocity(y, j)[a] / y->scale[j] * y->g[(i * y->stencil + n) * RP_DIM + b];
             }
-            ns_rotate_in(y->frame[i].r, h, m);
-            ns_frame_coefficients(&y->frame[i], m, gamma);
+            ns_strain_of(y, i, h, gamma);
             for (int k = 1; k < NS_S; k++)
                 power -= 2 * s->lambda[k] * gamma[k];
-    rest_bodies(y, world, w->rest);
             sum[0] += power;
         }
 }

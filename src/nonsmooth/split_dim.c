@@ -29,6 +29,7 @@
 typedef struct store {
     rp__particles *p;
     double *gradient[9], *f[6], *size, *friction, *cohesion;
+    double *nu[6]; /* NULL: no orientation */
 } store;
 
 static store look(const ns_system *y, rp__particles *p)
@@ -41,6 +42,8 @@ static store look(const ns_system *y, rp__particles *p)
     s.size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
     s.friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
     s.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    for (int c = 0; y->oriented && c < 6; c++)
+        s.nu[c] = rp__particles_f64(p, y->first_field + RP__NS_ORIENTATION, c);
     return s;
 }
 
@@ -92,9 +95,6 @@ static bool inside(const double *low, const double *high, const double *x)
     return true;
 }
 
-/* Particle i becomes the child at -offset; the other is appended as particle `to`. */
-static void split_one(store *s, int64_t i, int64_t to, const double *offset)
-{
 /* Whether a body lies between two places: particles are neither split nor merged across one. */
 static bool parted(const rp__world *world, double h, const double *a, const double *b)
 {
@@ -113,6 +113,9 @@ static bool parted_pair(const rp__world *world, double h, const rp__particles *p
     return world->body_count && parted(world, h, a, b);
 }
 
+/* Particle i becomes the child at -offset; the other is appended as particle `to`. */
+static void split_one(store *s, int64_t i, int64_t to, const double *offset)
+{
     rp__particles *p = s->p;
     static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
     int64_t id = p->id[to];
@@ -159,6 +162,8 @@ static void merge_pair(store *s, int64_t i, int64_t j)
     }
     s->friction[i] = ui * s->friction[i] + uj * s->friction[j];
     s->cohesion[i] = ui * s->cohesion[i] + uj * s->cohesion[j];
+    for (int c = 0; s->nu[0] && c < 6; c++)
+        s->nu[c][i] = ui * s->nu[c][i] + uj * s->nu[c][j];
     s->size[i] = pow(pow(s->size[i], RP_DIM) + pow(s->size[j], RP_DIM), 1.0 / RP_DIM);
     p->volume[i] = vi + vj;
     p->mass[i] = mi + mj;

@@ -1,5 +1,5 @@
 /* What is kept from step to step beyond the particles, and the node fields that can be looked at. */
-#include "nonsmooth/local.h"
+#include "nonsmooth/wide.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -94,7 +94,7 @@ static void fill_node(const ns_system *y, int64_t i, int64_t at, int64_t n, doub
     double r[NS_S], tangent = 0, lambda[NS_S];
     memcpy(lambda, y->stress[i].lambda, sizeof lambda);
     lambda[0] -= y->stress[i].cohesion;
-    ns_frame_to_chi(&y->frame[i], lambda, r);
+    ns_chi_of(y, i, lambda, r);
     for (int k = 1; k < NS_S; k++)
         tangent += r[k] * r[k];
     data[PRESSURE * n + at] = r[0] * NS_TRACE / RP_DIM;

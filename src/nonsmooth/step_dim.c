@@ -46,6 +46,7 @@ rp_result NS(create)(rp__world *world, int first_field, void **state)
         y->lattice.cells[a] = world->cells[a];
         y->lattice.periodic[a] = a < RP_DIM && world->def->wall[2 * a].kind == RP_PERIODIC;
     }
+    y->oriented = rp__nonsmooth_oriented(world->def);
     make_tables(y);
     NS(make_stiffness)(y);
     rp_result result = RP_D(rp__grid_init)(&y->grid, &y->lattice);
@@ -91,6 +92,8 @@ rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, 
             p->x[a][i] = p->x[a][i] > high[a] ? high[a] : p->x[a][i];
         }
     }
+    if (y->oriented)
+        NS(orient_born)(y, world, first, count);
     return RP_OK;
 }
 
@@ -100,6 +103,16 @@ static bool is_varied(const rp__world *world)
         if (world->materials[m].friction_dynamic >= 0 || world->materials[m].cohesion > 0)
             return true;
     return world->def->material_count > 1;
+}
+
+static ns_law_kind law_of(const ns_system *y, const rp__world *world)
+{
+    if (y->params->yield == RP__YIELD_LINEARISED)
+        return NS_LAW_LINEARISED;
+    for (int m = 0; m < world->def->material_count; m++)
+        if (world->materials[m].anisotropy > 0)
+            return NS_LAW_ANISOTROPIC;
+    return NS_LAW_ISOTROPIC;
 }
 
 static bool is_viscous(const rp__world *world)
@@ -133,8 +146,13 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     }
     RP_TRY(RP_D(rp__grid_build)(&y->grid, world->particles, 1));
     RP_TRY(NS(reserve)(y));
+    y->law = law_of(y, world);
+    RP_TRY(NS(reserve_law)(y));
     RP_LAP(&world->phases, "sort", t);
+    RP_TRY(NS(cut_cells)(y, world));
     NS(assemble)(y, world);
+    if (y->oriented && y->law != NS_LAW_ISOTROPIC)
+        RP_TRY(NS(gather_orientation)(y, world));
     NS(room)(y, world);
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(NS(prepare)(y, world, dt));
@@ -149,9 +167,11 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(find_contacts)(y, world, dt));
     RP_LAP(&world->phases, "frames", t);
     stats->volume_error = NS(volume_error)(y);
-    RP_TRY(NS(cut_cells)(y, world));
-    if (y->steps < y->params->dump_problems)
-        RP_TRY(NS(dump_problem)(y));
+    if (y->steps % y->params->dump_every == 0 && y->steps / y->params->dump_every < y->params->dump_problems)
+        RP_TRY(NS(dump_problem)(y, world, dt));
+    int64_t library_iterations = 0;
+    if (y->params->solver != RP__SOLVER_SWEEPS)
+        RP_TRY(NS(solve_library)(y, world, dt, &library_iterations));
     RP_TRY(NS(solve)(y, world, dt, &report));
     RP_LAP(&world->phases, "solve", t);
     NS(stick_forces)(y, world);
@@ -161,10 +181,12 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "keep", t);
     bool displaced = false;
     int64_t volume_iterations = 0;
-    if (y->params->volume_correction >= RP__CORRECT_POSITION)
+    if (y->params->volume_correction >= RP__CORRECT_POSITION && y->params->compaction == RP__COMPACT_FRACTION)
         RP_TRY(NS(volume_correction)(y, dt, &volume_iterations, &displaced));
     RP_LAP(&world->phases, "volume", t);
     NS(to_particles)(y, world, dt, displaced ? y->before : NULL);
+    if (y->oriented)
+        NS(turn)(y, world, dt);
     RP_LAP(&world->phases, "advect", t);
     int64_t split = 0, merged = 0;
     if (y->params->split || y->params->merge)
@@ -180,6 +202,8 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "slide", (double)report.slide);
     extra(stats, "contacts", (double)y->contact_count);
     extra(stats, "stress_scale", y->stress_scale);
+    if (y->params->solver != RP__SOLVER_SWEEPS)
+        extra(stats, "library_iterations", (double)library_iterations);
     extra(stats, "volume_iterations", (double)volume_iterations);
     extra(stats, "viscosity_iterations", (double)viscosity_iterations);
     extra(stats, "dissipated_power", dissipated);

@@ -68,6 +68,18 @@ typedef struct ns_frame {
     double alpha;               /* the last root */
 } ns_frame;
 
+/* The same for laws without such a frame; see wide.h. */
+typedef struct ns_wide {
+    double e[NS_T * NS_T];      /* gamma~_T = e gamma_T, lambda_T = e^T lambda~_T */
+    double s[NS_T], a[NS_T], nn, alpha;
+} ns_wide;
+
+typedef enum ns_law_kind {
+    NS_LAW_ISOTROPIC,           /* exact cone, the same in all directions */
+    NS_LAW_ANISOTROPIC,         /* exact cone, changed by the orientation of the grains */
+    NS_LAW_LINEARISED           /* each coefficient with its own bound */
+} ns_law_kind;
+
 typedef struct ns_stress {
     double lambda[NS_S];        /* present value, in the frame */
     double previous[NS_S];      /* before the last sweep, for the extrapolation */
@@ -80,7 +92,12 @@ typedef struct ns_stress {
 typedef struct ns_contact {
     int64_t node;               /* of a wall; the lowest of the cell of a body's point */
     int32_t surface;            /* face 0 … 5, or 6 + body */
+    int32_t side;               /* several at one place: both faces of a sheet, the faces at an edge */
     int32_t free_body;          /* body index when its velocity takes part in the solve, else -1 */
+    int32_t count;              /* nodes: 1 or NS_CORNERS */
+    double share[NS_CORNERS];   /* N_j s_j: the velocity is sum_j share_j w_j, an impulse p adds share_j p / dt to w_j */
+    double mass;                /* dt / sum_j share_j^2 */
+    double place[3];
     double normal[3];           /* out of the wall or body, into the grains */
     double target[3];           /* velocity of the surface (without the free part) */
     double gap;                 /* d / dt that may still be closed */
@@ -89,23 +106,6 @@ typedef struct ns_contact {
     double previous[3];
 } ns_contact;
 
-/* Sums at the nodes of what particles bring. */
-enum { NS_MASS, NS_MOMENTUM /* RP_DIM of them */ };
-
-    int32_t side;               /* several at one place: both faces of a sheet, the faces at an edge */
-typedef struct ns_system {
-    int32_t count;              /* nodes: 1 or NS_CORNERS */
-    double share[NS_CORNERS];   /* N_j s_j: the velocity is sum_j share_j w_j, an impulse p adds share_j p / dt to w_j */
-    double mass;                /* dt / sum_j share_j^2 */
-    double place[3];
-    rp__lattice lattice;
-    rp__grid grid;
-    const rp__nonsmooth_params *params;
-    int first_field;
-    bool stress_cell;
-    int stencil;                /* velocity nodes of a stress: NS_STENCIL or NS_CORNERS */
-    bool varied;                /* several materials, mu(I) or cohesion: friction differs from place to place */
-
 /* A particle near a body, and where it would touch it. */
 typedef struct ns_touch {
     int64_t node;               /* nearest to the place */
@@ -113,6 +113,20 @@ typedef struct ns_touch {
     double weight, gap, volume; /* volume of the packed material */
     double place[3], normal[3];
 } ns_touch;
+
+/* Sums at the nodes of what particles bring. */
+enum { NS_MASS, NS_MOMENTUM /* RP_DIM of them */ };
+
+typedef struct ns_system {
+    rp__lattice lattice;
+    rp__grid grid;
+    const rp__nonsmooth_params *params;
+    int first_field;
+    bool stress_cell;
+    int stencil;                /* velocity nodes of a stress: NS_STENCIL or NS_CORNERS */
+    ns_law_kind law;            /* of this step */
+    bool oriented;              /* particles have an orientation */
+    bool varied;                /* several materials, mu(I) or cohesion: friction differs from place to place */
 
     int64_t node_capacity;      /* of the arrays below */
     double *mass;               /* node */
@@ -130,6 +144,9 @@ typedef struct ns_touch {
     double *room;               /* stress: integral of N_i over the domain less the bodies */
     double *g;                  /* stress, stencil, RP_DIM; scaled to h while the solver runs */
     ns_frame *frame;
+    ns_wide *wide;              /* stress: in place of the frame when the law needs it; made then */
+    double *full;               /* stress: W~, linearised law only */
+    double *orientation;        /* stress, NS_S: sum V alpha nu N_i, made when particles have an orientation */
     ns_stress *stress;
     unsigned char *stick;       /* node: glued to a wall (face + 1) */
     unsigned char *hold;        /* node: axes (bits) along which a displacement is not allowed */
@@ -139,9 +156,20 @@ typedef struct ns_touch {
     unsigned char *aliased;     /* block: a node appears twice in its tile (periodic, one block wide) */
     double *partial;            /* block, 4: sums of the solver */
 
+    bool cut_any;               /* a body is near some block; else the next are not set */
+    int64_t cut_blocks, cut_capacity;
+    uint64_t *cut, *cut_near;   /* block: cells that bodies cut or fill; bodies near */
+    int64_t *cut_first;         /* block: place of its first cell in cut_moment */
+    double *cut_moment;         /* cell, NS_BERNSTEIN: integrals over the part outside bodies, in units of the cell */
+
     int64_t contact_count, contact_capacity;
     ns_contact *contacts;       /* sorted by node */
     int64_t *contact_first;     /* block + 1 */
+    int32_t *node_contact;      /* the last of its contacts while they are found, else -1 */
+    int64_t touch_capacity, touch_blocks;
+    ns_touch *touches;
+    int64_t (*touch_range)[2];  /* block: first, count */
+    uint64_t *touch_near;       /* block: bodies near */
     int64_t block_capacity;
 
     int32_t tile_neighbour[NS_TILE], tile_local[NS_TILE];
@@ -156,20 +184,9 @@ typedef struct ns_touch {
     double *warm_contact;       /* 3 each */
 
     double *body_velocity;      /* 6 a body: linear, angular, while the solver runs */
-    bool cut_any;               /* a body is near some block; else the next are not set */
-    int64_t cut_blocks, cut_capacity;
-    uint64_t *cut, *cut_near;   /* block: cells that bodies cut or fill; bodies near */
-    int64_t *cut_first;         /* block: place of its first cell in cut_moment */
-    double *cut_moment;         /* cell, NS_BERNSTEIN: integrals over the part outside bodies, in units of the cell */
-
     double *body_before;
     double *body_inverse;       /* 36 a body */
     int body_capacity;
-    int32_t *node_contact;      /* the last of its contacts while they are found, else -1 */
-    int64_t touch_capacity, touch_blocks;
-    ns_touch *touches;
-    int64_t (*touch_range)[2];  /* block: first, count */
-    uint64_t *touch_near;       /* block: bodies near */
 
     double stress_scale;        /* rho (g L + u^2) */
     double fall;                /* g L */
@@ -235,8 +252,12 @@ static inline int ns_tile_of_local(int local)
 #endif
 }
 
+/* nonsmooth.c: whether the particles of a definition have an orientation. */
+bool rp__nonsmooth_oriented(const rp_sim_def *def);
+
 /* system_dim.c */
 rp_result NS(reserve)(ns_system *y);
+rp_result NS(reserve_law)(ns_system *y);
 void NS(release)(ns_system *y);
 
 /* assemble_dim.c: mass, momentum, volumes, averages and g from the particles. */
@@ -250,6 +271,10 @@ void NS(room)(ns_system *y, const rp__world *world);
 /* viscosity_dim.c: (M/dt + A) u* = M/dt u + M g. Returns the iterations. */
 void NS(make_stiffness)(ns_system *y);
 rp_result NS(viscosity)(ns_system *y, int64_t *iterations);
+
+/* touch_dim.c: contacts with bodies, appended to those with walls. */
+rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt);
+ns_contact *NS(append_contact)(ns_system *y);
 
 /* contact_dim.c */
 rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt);
@@ -269,19 +294,23 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
 double NS(dissipation)(const ns_system *y);
 
 /* dump_dim.c: the problem as it stands before the solve, to a file. */
-rp_result NS(dump_problem)(const ns_system *y);
+rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt);
+
+/* library_dim.c: stresses and impulses to start from, by a solver of the friction library. */
+rp_result NS(solve_library)(ns_system *y, const rp__world *world, double dt, int64_t *iterations);
 
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
-/* touch_dim.c: contacts with bodies, appended to those with walls. */
-rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt);
-ns_contact *NS(append_contact)(ns_system *y);
-
 double NS(volume_error)(ns_system *y);
 rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any);
 
 /* advect_dim.c */
 void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high);
 void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement);
+
+/* orientation_dim.c: nu of new particles; the averages at stresses; nu one step on. */
+void NS(orient_born)(ns_system *y, const rp__world *world, int64_t first, int64_t count);
+rp_result NS(gather_orientation)(ns_system *y, const rp__world *world);
+void NS(turn)(ns_system *y, const rp__world *world, double dt);
 
 /* split_dim.c */
 rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged);

@@ -9,6 +9,7 @@
 static void free_node_arrays(ns_system *y)
 {
     void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold, (void **)&y->other, (void **)&y->viscous,
+                        (void **)&y->wide,     (void **)&y->full,   (void **)&y->orientation,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
                         (void **)&y->stick,    (void **)&y->active, (void **)&y->awake, (void **)&y->masked, (void **)&y->aliased,
@@ -51,8 +52,8 @@ rp_result NS(reserve)(ns_system *y)
     y->aliased = RP_NEW_ARRAY(unsigned char, blocks);
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
-    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
     y->node_contact = RP_NEW_ARRAY(int32_t, nodes);
+    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
         !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first || !y->node_contact) {
         free_node_arrays(y);
@@ -63,11 +64,31 @@ rp_result NS(reserve)(ns_system *y)
     return RP_OK;
 }
 
+/* What the law of this step needs beyond that. */
+rp_result NS(reserve_law)(ns_system *y)
+{
+    int64_t nodes = y->node_capacity;
+    if (y->law != NS_LAW_ISOTROPIC && !y->wide && !(y->wide = RP_NEW_ARRAY(ns_wide, nodes)))
+        return RP_OUT_OF_MEMORY;
+    if (y->law == NS_LAW_LINEARISED && !y->full && !(y->full = RP_NEW_ARRAY(double, nodes * NS_S * NS_S)))
+        return RP_OUT_OF_MEMORY;
+    if (y->oriented && !y->orientation && !(y->orientation = RP_NEW_ARRAY(double, nodes * NS_S)))
+        return RP_OUT_OF_MEMORY;
+    return RP_OK;
+}
+
 void NS(release)(ns_system *y)
 {
     free_node_arrays(y);
     RP_D(rp__grid_free)(&y->grid);
     rp__base_free(y->contacts);
+    rp__base_free(y->touches);
+    rp__base_free(y->cut);
+    rp__base_free(y->cut_near);
+    rp__base_free(y->cut_first);
+    rp__base_free(y->cut_moment);
+    rp__base_free(y->touch_range);
+    rp__base_free(y->touch_near);
     rp__base_free(y->warm_node);
     rp__base_free(y->warm_stress);
     rp__base_free(y->warm_contact_node);
@@ -78,10 +99,3 @@ void NS(release)(ns_system *y)
     rp__base_free(y->remove);
     rp__base_free(y->view_data);
 }
-    rp__base_free(y->touches);
-    rp__base_free(y->cut);
-    rp__base_free(y->cut_near);
-    rp__base_free(y->cut_first);
-    rp__base_free(y->cut_moment);
-    rp__base_free(y->touch_range);
-    rp__base_free(y->touch_near);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/io.h"
+#include "math/vec.h"
 
 #include <repose/grains.h>
 #include <repose/render.h>
@@ -49,6 +50,7 @@ rp_view rp__film_view_at(const rp_film *film, double time);
 
 /* Grains of a frame into the render; the colours of materials or of the field. */
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
+void rp__film_draw_axis(const double nu[6], rp__vec3 x, double axis[3]);
 rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_image *image);
 rp_result rp__film_find_range(rp_film *film);
 /* 3 bytes a particle; `material` and `id` may be NULL. */

@@ -223,12 +223,25 @@ static rp_result set_radii(const rp_film *film, const rp_frame *frame, const dou
     return RP_OK;
 }
 
-/* The axes of coins: the grains' common normal where the method keeps one, else random by id. */
+/* A normal drawn from the orientation tensor nu (xx yy zz xy xz yz): L x with nu = L L^T has nu as its second moment when x has
+ * the unit tensor. The same x goes along with a grain, so that its normal follows nu without jumps. */
+void rp__film_draw_axis(const double nu[6], rp__vec3 x, double axis[3])
+{
+    double a = sqrt(nu[0] > 0 ? nu[0] : 0), b = a > 1e-9 ? nu[3] / a : 0, c = a > 1e-9 ? nu[4] / a : 0;
+    double yy = nu[1] - b * b, d = sqrt(yy > 0 ? yy : 0), e = d > 1e-9 ? (nu[5] - b * c) / d : 0;
+    double zz = nu[2] - c * c - e * e, f = sqrt(zz > 0 ? zz : 0);
+    axis[0] = a * x.x;
+    axis[1] = b * x.x + d * x.y;
+    axis[2] = c * x.x + e * x.y + f * x.z;
+    if (!(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2] > 1e-20))
+        axis[0] = x.x, axis[1] = x.y, axis[2] = x.z;
+}
+
+/* The axes of coins: drawn from the orientation of the particle's grains where the method keeps one, else random; by id. */
 static rp_result coin_axes(const rp_frame *frame, const double *id, rp_grain_set *set, borrowed *b)
 {
-    RP_TRY(planes_of(frame, "normal", 3, set->axis, b));
-    if (set->axis[0])
-        return RP_OK;
+    const double *nu[6] = { NULL };
+    RP_TRY(planes_of(frame, "orientation", 6, nu, b));
     double *axis[3];
     for (int d = 0; d < 3; d++) {
         axis[d] = b->copies[b->count++] = RP_NEW_ARRAY(double, frame->count);
@@ -238,7 +251,11 @@ static rp_result coin_axes(const rp_frame *frame, const double *id, rp_grain_set
     }
     for (int64_t i = 0; i < frame->count; i++) {
         rp__vec3 a = rp__random_on_sphere(0x636f696e, 1, id ? (uint64_t)id[i] : (uint64_t)i);
-        axis[0][i] = a.x, axis[1][i] = a.y, axis[2][i] = a.z;
+        double drawn[3] = { a.x, a.y, a.z };
+        if (nu[0])
+            rp__film_draw_axis((double[6]){ nu[0][i], nu[1][i], nu[2][i], nu[3][i], nu[4][i], nu[5][i] }, a, drawn);
+        for (int d = 0; d < 3; d++)
+            axis[d][i] = drawn[d];
     }
     return RP_OK;
 }

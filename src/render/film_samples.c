@@ -193,19 +193,18 @@ typedef struct shown {
     rp_film *film;
     const rp_frame *frame;
     const rp_samples *samples;
-    const double *velocity[3], *normal[3], *material;
+    const double *velocity[3], *nu[6], *material;
     uint8_t *particle_colours;    /* NULL: by material and tone */
     double radius;
 } shown;
 
-/* The axis of a coin: the common normal of the particle's grains, tilted by its own tone. */
+/* The axis of a coin: drawn from the orientation of the particle's grains, by its own tone. */
 static void coin_axis(const shown *s, int64_t i, uint8_t tone, double axis[3])
 {
     rp__vec3 own = rp__random_on_sphere(0x636f696e, 2, tone);
-    double tilt = s->normal[0] ? 0.25 : 1;
-    axis[0] = (s->normal[0] ? s->normal[0][i] : 0) + tilt * own.x;
-    axis[1] = (s->normal[0] ? s->normal[1][i] : 0) + tilt * own.y;
-    axis[2] = (s->normal[0] ? s->normal[2][i] : 0) + tilt * own.z;
+    axis[0] = own.x, axis[1] = own.y, axis[2] = own.z;
+    if (s->nu[0])
+        rp__film_draw_axis((double[6]){ s->nu[0][i], s->nu[1][i], s->nu[2][i], s->nu[3][i], s->nu[4][i], s->nu[5][i] }, own, axis);
 }
 
 static void fill_chunk(const shown *s, chunk *c, int64_t begin, int64_t end)
@@ -283,7 +282,7 @@ rp_result rp__film_add_samples(rp_film *film, const rp_frame *frame, int64_t i, 
     s.radius = 0.56 * (film->sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
     result = field_planes(frame, "velocity", 3, s.velocity);
     if (result == RP_OK)
-        result = field_planes(frame, "normal", 3, s.normal);
+        result = field_planes(frame, "orientation", 6, s.nu);
     const rp_field_view *material = rp_frame_field(frame, "material");
     if (result == RP_OK && material)
         result = rp__film_plane(material, 0, &s.material, &copy);

@@ -201,6 +201,11 @@ static void sources(rp__text *out, const rp_scene *scene)
             rp__text_append_quoted(out, item->velocity_field);
             rp__text_append_string(out, "\n");
         }
+        if (item->orientation_field) {
+            rp__text_append_string(out, "    orientation_field: ");
+            rp__text_append_quoted(out, item->orientation_field);
+            rp__text_append_string(out, "\n");
+        }
     }
     if (scene->emitters.count)
         rp__text_append_string(out, "\nemitters:\n");
@@ -254,6 +259,20 @@ static void motor(rp__text *out, const rp_body_def *def)
     rp__text_append_string(out, "}\n");
 }
 
+static void sequence(rp__text *out, const rp__sequence_spec *spec)
+{
+    rp__text_append_string(out, "    sequence: {files: ");
+    if (spec->pattern)
+        rp__text_append_quoted(out, spec->pattern);
+    for (int i = 0; !spec->pattern && i < spec->count; ++i) {
+        rp__text_append_string(out, i ? ", " : "[");
+        rp__text_append_quoted(out, spec->files[i]);
+    }
+    rp__text_append_string(out, spec->pattern ? ", " : "], ");
+    inline_members(out, rp__scene_sequence_table(), spec);
+    rp__text_append_string(out, "}\n");
+}
+
 static void bodies(rp__text *out, const rp_scene *scene)
 {
     if (scene->bodies.count)
@@ -261,7 +280,10 @@ static void bodies(rp__text *out, const rp_scene *scene)
     for (int i = 0; i < scene->bodies.count; ++i) {
         const rp__body_item *item = RP_ITEM(rp__body_item, scene->bodies, i);
         open_item(out, item->def.name);
-        shape_line(out, item->shape);
+        if (item->def.sequence)
+            sequence(out, &item->sequence);
+        else
+            shape_line(out, item->shape);
         members(out, 4, rp__scene_body_table(), &item->def, "name");
         rp__text_append_string(out, "    surface: {");
         inline_members(out, rp__scene_surface_table(), &item->def.surface);

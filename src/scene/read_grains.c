@@ -23,18 +23,29 @@ static rp_result grains_material(rp__reader *r, const rp__node *value, void *tar
     return rp__scene_find_material(r, value, &((rp__grains_item *)target)->def.material);
 }
 
-static rp_result grains_field(rp__reader *r, const rp__node *value, void *target)
+static rp_result read_field(rp__reader *r, const rp__node *value, const char *name, const char **text, rp_expression **out)
 {
     static const char *const variables[] = { "x", "y", "z" };
-    rp__grains_item *item = target;
-    RP_TRY(rp__scene_need(r, value, RP_NODE_SCALAR, "velocity_field"));
-    item->velocity_field = value->text;
-    RP_TRY(rp__scene_wrap(&r->tree, value, rp_expression_create(value->text, variables, 3, 3, &item->def.velocity_field)));
+    RP_TRY(rp__scene_need(r, value, RP_NODE_SCALAR, name));
+    *text = value->text;
+    RP_TRY(rp__scene_wrap(&r->tree, value, rp_expression_create(value->text, variables, 3, 3, out)));
     double at[3], unused[3];
     const rp_sim_def *sim = &r->scene->sim;
     for (int a = 0; a < 3; ++a)
         at[a] = (sim->lower[a] + sim->upper[a]) / 2;
-    return rp__scene_wrap(&r->tree, value, rp_expression_evaluate(item->def.velocity_field, at, unused));
+    return rp__scene_wrap(&r->tree, value, rp_expression_evaluate(*out, at, unused));
+}
+
+static rp_result grains_field(rp__reader *r, const rp__node *value, void *target)
+{
+    rp__grains_item *item = target;
+    return read_field(r, value, "velocity_field", &item->velocity_field, &item->def.velocity_field);
+}
+
+static rp_result grains_orientation(rp__reader *r, const rp__node *value, void *target)
+{
+    rp__grains_item *item = target;
+    return read_field(r, value, "orientation_field", &item->orientation_field, &item->def.orientation_field);
 }
 
 static rp_result emitter_shape(rp__reader *r, const rp__node *value, void *target)
@@ -77,6 +88,9 @@ static const rp__scene_key grains_keys[] = {
     { "material", "text", "{\"type\":\"string\"}", MATERIAL_HELP, "the first material", grains_material },
     { "velocity_field", "Lua", "{\"type\":\"string\"}",
       "expression of x, y, z that gives three speeds, added to the above: \"-y, x, 0\"", "", grains_field },
+    { "orientation_field", "Lua", "{\"type\":\"string\"}",
+      "expression of x, y, z that gives the normal of flat grains, instead of the material's orientation; zeros for random: \"0, 0, 1\"",
+      "", grains_orientation },
     { 0 },
 };
 static const rp__scene_key emitter_keys[] = {

@@ -63,6 +63,7 @@ void rp_scene_destroy(rp_scene *scene)
     for (int i = 0; i < scene->grains.count; ++i) {
         rp_shape_release(RP_ITEM(rp__grains_item, scene->grains, i)->def.shape);
         rp_expression_release(RP_ITEM(rp__grains_item, scene->grains, i)->def.velocity_field);
+        rp_expression_release(RP_ITEM(rp__grains_item, scene->grains, i)->def.orientation_field);
     }
     for (int i = 0; i < scene->emitters.count; ++i)
         rp_shape_release(RP_ITEM(rp__emitter_item, scene->emitters, i)->def.shape);
@@ -71,6 +72,7 @@ void rp_scene_destroy(rp_scene *scene)
     for (int i = 0; i < scene->bodies.count; ++i) {
         rp_shape_release(RP_ITEM(rp__body_item, scene->bodies, i)->def.shape);
         rp_motion_release(RP_ITEM(rp__body_item, scene->bodies, i)->def.motion);
+        rp_mesh_sequence_release(RP_ITEM(rp__body_item, scene->bodies, i)->def.sequence);
     }
     for (int i = 0; i < scene->methods.count; ++i)
         rp_params_destroy(RP_ITEM(rp__method_item, scene->methods, i)->params);

@@ -52,7 +52,7 @@ typedef struct rp__material_item {
 typedef struct rp__grains_item {
     rp_grains_def def;
     rp__shape_spec *shape;
-    const char *velocity_field;
+    const char *velocity_field, *orientation_field;
 } rp__grains_item;
 
 typedef struct rp__emitter_item {
@@ -67,10 +67,21 @@ typedef struct rp__sink_item {
     const rp__node *schedule;
 } rp__sink_item;
 
+/* Meshes of a deforming body. */
+typedef struct rp__sequence_spec {
+    const char **files;          /* absolute */
+    double *times;
+    int count;
+    const char *pattern;         /* with %d, absolute; NULL: files were listed */
+    int64_t first, last;
+    double frame_rate, start, unit;
+} rp__sequence_spec;
+
 typedef struct rp__body_item {
     rp_body_def def;
     rp__shape_spec *shape;
     rp__motion_spec motion;
+    rp__sequence_spec sequence;
 } rp__body_item;
 
 typedef struct rp__method_item {
@@ -137,7 +148,7 @@ typedef struct rp__scene_block {
 
 extern const rp__scene_block rp__scene_top, rp__scene_domain, rp__scene_gravity, rp__scene_walls, rp__scene_wall,
     rp__scene_surface, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
-    rp__scene_joint, rp__scene_motor, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
+    rp__scene_joint, rp__scene_motor, rp__scene_sequence, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
     rp__scene_camera_key, rp__scene_picture;
 extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the order of the reference; ends with NULL */
 
@@ -175,6 +186,9 @@ const char *rp__scene_suggest(const char *word, const char *const *names, char *
 /* ---- readers of keys ---- */
 
 rp_result rp__scene_read_shape(rp__reader *reader, const rp__node *value, rp__shape_spec **spec, rp_shape **out);
+/* Turns a path of the scene into an absolute one, so that the written scene works from any folder. */
+rp_result rp__scene_resolve_path(rp__reader *reader, const rp__node *value, const char **path);
+rp_result rp__scene_read_sequence(rp__reader *reader, const rp__node *value, rp__sequence_spec *spec, rp_mesh_sequence **out);
 rp_result rp__scene_read_motion(rp__reader *reader, const rp__node *value, rp__motion_spec *spec, rp_motion **out);
 rp_result rp__scene_read_domain(rp__reader *reader, const rp__node *value, const rp__node *resolution);
 rp_result rp__scene_read_gravity(rp__reader *reader, const rp__node *value);
@@ -225,6 +239,7 @@ typedef struct rp__motor_draft { /* NaN: not given */
     double force, torque, speed, angular_speed, largest_force, largest_torque;
 } rp__motor_draft;
 const rp_param *rp__scene_motor_table(void);
+const rp_param *rp__scene_sequence_table(void);
 
 typedef struct rp__gravity_draft {
     double magnitude, tilt;

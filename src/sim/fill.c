@@ -73,6 +73,33 @@ static rp_result set_velocities(rp_sim *sim, const rp_grains_def *def, int64_t f
     return RP_OK;
 }
 
+/* nu = n n^T with n = orientation_field(x), for methods that keep an orientation. */
+static rp_result set_orientations(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count)
+{
+    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    rp__particles *p = &sim->particles;
+    int field = rp__particles_find(p, "orientation"), dim = sim->def.dim;
+    if (field < 0) {
+        RP_WARN("grains '%s' have an orientation_field, but no material is anisotropic or the method keeps no orientation", def->name);
+        return RP_OK;
+    }
+    for (int64_t i = first; i < first + count; i++) {
+        double x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] }, n[3] = { 0, 0, 0 }, square = 0;
+        RP_TRY(rp_expression_evaluate(def->orientation_field, x, n));
+        for (int a = 0; a < dim; a++)
+            square += n[a] * n[a];
+        if (!isfinite(square))
+            return rp__base_fail(RP_BAD_ARGUMENT, "grains '%s' start with a normal that is not finite at (%g, %g, %g)", def->name,
+                                 x[0], x[1], x[2]);
+        for (int c = 0; c < 6; c++) {
+            int a = at[c][0], b = at[c][1];
+            double value = square > 0 ? n[a] * n[b] / square : a == b ? 1.0 / dim : 0;
+            rp__particles_f64(p, field, c)[i] = a < dim && b < dim ? value : 0;
+        }
+    }
+    return RP_OK;
+}
+
 rp_result rp__sim_fill(rp_sim *sim)
 {
     for (int g = 0; g < sim->def.grains_count; g++) {
@@ -91,6 +118,8 @@ rp_result rp__sim_fill(rp_sim *sim)
             result = set_velocities(sim, def, first, count);
         if (result == RP_OK && sim->method->born)
             result = sim->method->born(sim->state, &sim->world, first, count, spacing);
+        if (result == RP_OK && def->orientation_field)
+            result = set_orientations(sim, def, first, count);
         RP_TRY(result);
         if (count == 0)
             RP_WARN("grains '%s' hold no particle: the shape is empty, thinner than a particle, or outside the domain",

@@ -32,6 +32,9 @@ typedef struct rp__method {
     /* The fields it adds under these parameters, when they differ from info.fields; NULL: they never do. */
     const rp_field_info *(*fields)(const void *params);
 
+    /* Whether a field of them is needed in this scene; NULL: all are. */
+    bool (*needs)(const rp_sim_def *def, const char *field);
+
     /* State of its own; fields were added to the particles already, in the order of info.fields from *first_field.
      * Called once the first particles are there. */
     rp_result (*create)(rp__world *world, int first_field, void **state);

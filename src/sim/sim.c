@@ -97,6 +97,8 @@ static rp_result create(rp_sim *sim, const rp_sim_def *def)
     const rp_field_info *fields = sim->method->fields ? sim->method->fields(sim->params) : sim->method->info.fields;
     for (const rp_field_info *f = fields; f && f->name; f++) {
         int index;
+        if (sim->method->needs && !sim->method->needs(def, f->name))
+            continue;
         RP_TRY(rp__particles_add_field(&sim->particles, f, &index));
     }
     set_world(sim);
@@ -174,11 +176,11 @@ static rp_result body_limit(const rp_sim *sim, double dt, double *limit)
 {
     for (int b = 0; b < sim->world.body_count; b++) {
         rp__body probe = sim->world.bodies[b];
-        if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion)
-            continue;
         double deforming = probe.def.sequence ? rp_mesh_sequence_speed(probe.def.sequence, sim->time, sim->time + dt) : 0;
         if (deforming * *limit > sim->def.cfl * sim->def.cell_size)
             *limit = sim->def.cfl * sim->def.cell_size / deforming;
+        if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion)
+            continue;
         RP_TRY(rp__body_begin(&probe, sim->time, dt, sim->def.gravity, sim->def.dim));
         if (!probe.present)
             continue;
