@@ -491,7 +491,7 @@ static void decide(team_job *q)
     w->iterations++;
     w->uphill += sums[UPHILL];
     w->beta = 0;
-    if (w->backward && p->momentum) {
+    if (w->backward && p->momentum && w->y->law != NS_LAW_LINEARISED) { /* where several stresses obey the law it goes astray */
         /* Friction is not the gradient of anything: a residual that grows stops the momentum too. */
         if (w->uphill < 0 || w->mean > 1.3 * w->last)
             w->t = 1;
