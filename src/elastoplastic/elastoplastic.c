@@ -9,8 +9,9 @@
 
 static const rp_param table[] = {
     { "kernel", RP_ENUM, AT(kernel), 0, 0, 1, "", "shape functions of the grid", "quadratic|cubic" },
-    { "transfer", RP_ENUM, AT(transfer), RP_EP_APIC, 0, 1, "", "how velocities go between particles and grid", "apic|flip" },
-    { "flip", RP_REAL, AT(flip), 0.95, 0, 1, "", "part of FLIP in a FLIP/PIC blend", NULL },
+    { "transfer", RP_ENUM, AT(transfer), RP_EP_APIC, 0, 2, "", "how velocities go between particles and grid", "apic|flip|aflip" },
+    { "flip", RP_REAL, AT(flip), 0.95, 0, 1, "",
+      "part of FLIP in a blend with PIC (flip) or APIC (aflip, which loses less motion: 0.99 suits narrow openings)", NULL },
     { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of the strain of a particle", "double|single" },
     { "wave", RP_REAL, AT(wave), 0.4, 0.01, 1, "", "cells that an elastic wave may cross in a step", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "",

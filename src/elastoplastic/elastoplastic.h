@@ -9,7 +9,7 @@ extern const rp__method rp__elastoplastic_method;
 /* The time in which the fastest elastic wave crosses a cell. */
 double rp__elastoplastic_wave_limit(const rp__world *world);
 
-typedef enum rp__elastoplastic_transfer { RP_EP_APIC, RP_EP_FLIP } rp__elastoplastic_transfer;
+typedef enum rp__elastoplastic_transfer { RP_EP_APIC, RP_EP_FLIP, RP_EP_AFLIP } rp__elastoplastic_transfer;
 
 typedef enum rp__elastoplastic_integrator { RP_EP_EXPLICIT, RP_EP_IMPLICIT } rp__elastoplastic_integrator;
 

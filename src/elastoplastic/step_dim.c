@@ -90,7 +90,7 @@ typedef struct work {
     state *s;
     rp__world *world;
     rp__elastoplastic_step step;
-    bool flip;
+    bool flip;               /* FLIP's change of velocity, with (keep_affine) or without the affine part of APIC */
     const double *moving[3]; /* the velocity of the grid at the particles */
     rp__particles *moved;    /* whose gradients the strain follows */
 } work;
@@ -254,6 +254,21 @@ static rp_result smooth_volumes(work *w, int order)
     return RP_OK;
 }
 
+/* kept <- velocity of the grid, particles <- their old one */
+static void swap_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *restrict v = w->world->particles->v[a], *restrict kept = w->s->kept[a];
+        for (int64_t i = begin; i < end; i++) {
+            double old = kept[i];
+            kept[i] = v[i];
+            v[i] = old;
+        }
+    }
+}
+
 /* Velocities and gradients back to the particles; the velocity of the grid, with which they move, goes to `moving`. */
 static rp_result to_particles(work *w, const rp__transfer_options *options)
 {
@@ -268,14 +283,9 @@ static rp_result to_particles(work *w, const rp__transfer_options *options)
     }
     RP_TRY(keep_velocities(s, p));
     RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL); /* APIC: gives c, and v of the grid */
-    for (int a = 0; a < RP_DIM; a++) { /* swap: kept <- v of the grid, particles <- old v */
+    rp__exec_for(p->count, PARTICLES, swap_chunk, w);
+    for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = s->kept[a];
-        for (int64_t i = 0; i < p->count; i++) {
-            double old = s->kept[a][i];
-            s->kept[a][i] = p->v[a][i];
-            p->v[a][i] = old;
-        }
-    }
     rp__transfer_options flip = *options;
     flip.kind = RP_TRANSFER_FLIP;
     flip.gradient = -1;
@@ -331,7 +341,7 @@ static rp_result explicit_step(work *w, const rp__transfer_options *options, dou
     int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
     if (w->flip) { /* momentum without stress, for the difference */
         rp__transfer_options plain = *options;
-        plain.kind = RP_TRANSFER_PIC;
+        plain.kind = w->step.keep_affine ? RP_TRANSFER_APIC : RP_TRANSFER_PIC;
         RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
         rp__exec_for(nodes, NODES, before_chunk, w);
     }
@@ -358,7 +368,7 @@ static rp_result implicit_step(work *w, const rp__transfer_options *options, dou
     rp__elastoplastic_implicit *own = &s->implicit;
     int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
     rp__transfer_options plain = *options;
-    plain.kind = w->flip ? RP_TRANSFER_PIC : RP_TRANSFER_APIC;
+    plain.kind = w->step.keep_affine ? RP_TRANSFER_APIC : RP_TRANSFER_PIC;
     RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->velocity);
     rp__exec_for(nodes, NODES, start_chunk, w);
     RP_LAP(&world->phases, "to_grid", *t);
@@ -372,11 +382,8 @@ static rp_result implicit_step(work *w, const rp__transfer_options *options, dou
     RP_D(rp__elastoplastic_rub)(&s->grid, world, w->step.dt, s->mass, own->star, s->velocity);
     RP_LAP(&world->phases, "grid", *t);
     const double *const bar[3] = { own->trial[0], own->trial[1], own->trial[2] };
-    const double *const velocity[3] = { s->velocity[0], s->velocity[1], s->velocity[2] };
-    const double *const before[3] = { s->before[0], s->before[1], s->before[2] };
     RP_D(rp__transfer_to_particles)(&s->grid, &own->view, options, bar, NULL, NULL);
-    plain.kind = w->flip ? RP_TRANSFER_FLIP : RP_TRANSFER_APIC;
-    RP_D(rp__transfer_to_particles)(&s->grid, p, &plain, velocity, before, NULL);
+    RP_TRY(to_particles(w, options));
     RP_LAP(&world->phases, "to_particles", *t);
     for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = own->moving[a];
@@ -431,12 +438,12 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
         s->laws[m] = rp__elastoplastic_make_law(&world->materials[m], RP_DIM);
     work w = { .s = s,
                .world = world,
-               .flip = par->transfer == RP_EP_FLIP,
+               .flip = par->transfer != RP_EP_APIC,
                .step = { .dt = dt,
                          .dim = RP_DIM,
                          .inverse_d = (order == 2 ? 4 : 3) / (h * h),
                          .correct_volume = par->volume_correction,
-                         .keep_affine = par->transfer == RP_EP_APIC,
+                         .keep_affine = par->transfer != RP_EP_FLIP,
                          .laws = s->laws,
                          .first_field = s->first_field,
                          .single = par->storage == 1 } };

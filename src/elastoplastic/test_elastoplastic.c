@@ -103,7 +103,7 @@ static void columns_carry_their_weight(void **unused)
 }
 
 /* A layer on a rough floor, periodic along the slope, gravity turned by theta. In 3D periodic across it too. */
-static double slope_speed(int dim, double cell, double theta, double mu, double start_speed, double time)
+static double slope_speed(int dim, double cell, const char *transfer, double theta, double mu, double start_speed, double time)
 {
     scene s;
     double lower[3] = { 0, 0, 0 }, upper[3] = { 0.2, 0.2, 0.4 };
@@ -118,6 +118,8 @@ static double slope_speed(int dim, double cell, double theta, double mu, double 
     s.def.gravity[0] = 9.81 * sin(theta), s.def.gravity[up] = -9.81 * cos(theta);
     s.material.friction = mu;
     s.grains.velocity[0] = start_speed;
+    assert_int_equal(rp_params_set(s.params, "transfer", transfer), RP_OK);
+    assert_int_equal(rp_params_set(s.params, "flip", "0.99"), RP_OK);
     rp_sim *sim = start(&s);
     rp_step_stats stats;
     run_until(sim, time, &stats);
@@ -143,7 +145,7 @@ static void slopes_hold_below_and_flow_above_their_angle(void **unused)
     double degree = 0.017453292519943295;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         double angle = cases[k].angle * degree, mu = tan(angle), time = 2, above = angle + degree;
-        double slow = slope_speed(cases[k].dim, 0.05, angle - degree, mu, 0, time), fast = slope_speed(cases[k].dim, 0.05, above, mu, 0, time);
+        double slow = slope_speed(cases[k].dim, 0.05, "apic", angle - degree, mu, 0, time), fast = slope_speed(cases[k].dim, 0.05, "apic", above, mu, 0, time);
         double free = 9.81 * (sin(above) - mu * cos(above)) * time;
         if (fabs(slow) > 1e-3 || fast < 0.5 * free || fast > 1.25 * free)
             fail_msg("%dD, %g degrees: speed one degree below %g m/s, above it %g m/s of %g m/s", cases[k].dim, cases[k].angle, slow, fast,
@@ -152,25 +154,32 @@ static void slopes_hold_below_and_flow_above_their_angle(void **unused)
 }
 
 /* A layer that slides, 32 cells deep, speeds up with g (sin theta - mu cos theta). The transfers smear the profile of speed
- * above the floor, and momentum goes to the floor with it: within 10 %. Without mirrors at the walls it is 13 %. */
+ * above the floor, and momentum goes to the floor with it: within 10 % (13 % without mirrors at the walls). Where FLIP's change
+ * is kept, within 4 %. */
 static void layers_accelerate_as_they_should(void **unused)
 {
     (void)unused;
     double mu = 0.4, theta = atan(0.6), wanted = 9.81 * (sin(theta) - mu * cos(theta));
-    double early = slope_speed(2, 0.0125, theta, mu, 0.5, 0.3), late = slope_speed(2, 0.0125, theta, mu, 0.5, 0.9);
-    double found = (late - early) / 0.6;
-    if (fabs(found / wanted - 1) > 0.10)
-        fail_msg("acceleration %g m/s2, not %g", found, wanted);
+    for (int k = 0; k < 2; k++) {
+        const char *transfer = k ? "aflip" : "apic";
+        double early = slope_speed(2, 0.0125, transfer, theta, mu, 0.5, 0.3), late = slope_speed(2, 0.0125, transfer, theta, mu, 0.5, 0.9);
+        double found = (late - early) / 0.6;
+        print_message("%s: acceleration %.4f m/s2 of %.4f\n", transfer, found, wanted);
+        if (fabs(found / wanted - 1) > (k ? 0.04 : 0.10))
+            fail_msg("%s: acceleration %g m/s2, not %g", transfer, found, wanted);
+    }
 }
 
 /* Momentum in free flight, and no stress while nothing touches. */
 static void free_flight_keeps_momentum(void **unused)
 {
     (void)unused;
-    for (int dim = 2; dim <= 3; dim++) {
+    for (int k = 0; k < 4; k++) {
         scene s;
+        int dim = 2 + k % 2;
         double lower[3] = { 0.6, 0.6, 0.6 }, upper[3] = { 1.0, 1.0, 1.0 };
         set_up(&s, dim, lower, upper);
+        assert_int_equal(rp_params_set(s.params, "transfer", k < 2 ? "apic" : "aflip"), RP_OK);
         s.def.gravity[0] = s.def.gravity[1] = s.def.gravity[2] = 0;
         s.grains.velocity[0] = 0.7;
         s.grains.velocity[1] = -0.2;
@@ -241,12 +250,12 @@ static void threads_do_not_change_bits(void **unused)
     (void)unused;
     static const int threads[] = { 1, 2, 5, 16 };
     uint64_t expected[3] = { 0, 0, 0 };
-    for (int k = 0; k < 12; k++) { /* double and APIC; single and FLIP; implicit */
+    for (int k = 0; k < 12; k++) { /* double and APIC; single and FLIP; implicit and AFLIP */
         scene s;
         double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.4, 0.6 };
         set_up(&s, 3, lower, upper);
         assert_int_equal(rp_params_set(s.params, "storage", k % 3 == 1 ? "single" : "double"), RP_OK);
-        assert_int_equal(rp_params_set(s.params, "transfer", k % 3 == 1 ? "flip" : "apic"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "transfer", k % 3 == 1 ? "flip" : k % 3 == 2 ? "aflip" : "apic"), RP_OK);
         assert_int_equal(rp_params_set(s.params, "integrator", k % 3 == 2 ? "implicit" : "explicit"), RP_OK);
         s.def.threads = threads[k / 3];
         rp_sim *sim = start(&s);
@@ -264,13 +273,14 @@ static void threads_do_not_change_bits(void **unused)
 static void flip_rings_and_apic_does_not(void **unused)
 {
     (void)unused;
-    double energy[2];
-    for (int k = 0; k < 2; k++) {
+    double energy[3];
+    static const char *const transfers[] = { "apic", "flip", "aflip" };
+    for (int k = 0; k < 3; k++) {
         scene s;
         double lower[3] = { 0, 0, 0 }, upper[3] = { 0.4, 0.6, 0 };
         set_up(&s, 2, lower, upper);
-        assert_int_equal(rp_params_set(s.params, "transfer", k ? "flip" : "apic"), RP_OK);
-        assert_int_equal(rp_params_set(s.params, "flip", "1"), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "transfer", transfers[k]), RP_OK);
+        assert_int_equal(rp_params_set(s.params, "flip", k == 1 ? "1" : "0.99"), RP_OK);
         rp_sim *sim = start(&s);
         rp_step_stats stats;
         run_until(sim, 2, &stats);
@@ -278,8 +288,9 @@ static void flip_rings_and_apic_does_not(void **unused)
         rp_sim_destroy(sim);
         tear_down(&s);
     }
-    if (!(energy[1] > 10 * energy[0]))
-        fail_msg("kinetic energy at rest: APIC %g J, FLIP %g J", energy[0], energy[1]);
+    print_message("kinetic energy at rest: APIC %g J, FLIP %g J, AFLIP %g J\n", energy[0], energy[1], energy[2]);
+    if (!(energy[1] > 10 * energy[0] && energy[2] < 2 * energy[0]))
+        fail_msg("kinetic energy at rest: APIC %g J, FLIP %g J, AFLIP %g J", energy[0], energy[1], energy[2]);
 }
 
 int main(void)
