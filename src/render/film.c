@@ -78,6 +78,22 @@ static bool body_box(const rp_film *film, const rp_body_def *body, double lower[
     return bounded;
 }
 
+/* What a deforming body is at first; its mesh is made anew for each frame. */
+static rp_result sequence_box(const rp_body_def *def, film_body *body)
+{
+    rp_mesh mesh;
+    RP_TRY(rp_mesh_sequence_mesh(def->sequence, 0, &mesh));
+    for (int d = 0; d < 3; d++)
+        body->lower[d] = INFINITY, body->upper[d] = -INFINITY;
+    for (int64_t v = 0; v < 3 * mesh.vertex_count; v++) {
+        body->lower[v % 3] = fmin(body->lower[v % 3], mesh.vertices[v]);
+        body->upper[v % 3] = fmax(body->upper[v % 3], mesh.vertices[v]);
+    }
+    body->bounded = mesh.vertex_count > 0;
+    rp_mesh_free(&mesh);
+    return RP_OK;
+}
+
 static rp_result make_bodies(rp_film *film)
 {
     film->body_count = film->sim->body_count;
@@ -87,6 +103,8 @@ static rp_result make_bodies(rp_film *film)
     for (int b = 0; b < film->body_count; b++) {
         film_body *body = &film->bodies[b];
         const rp_body_def *def = &film->sim->bodies[b];
+        if (def->sequence)
+            RP_TRY(sequence_box(def, body));
         if (!def->shape)
             continue;
         body->bounded = body_box(film, def, body->lower, body->upper);
@@ -129,10 +147,14 @@ static rp_result add_bodies(const rp_film *film, const rp_frame *frame, rp_rende
     for (int b = 0; b < film->body_count && b < frame->body_count; b++) {
         const film_body *body = &film->bodies[b];
         const rp_body_state *s = &frame->bodies[b];
-        if (!s->present || body->mesh.triangle_count == 0)
+        const rp_mesh_sequence *sequence = film->sim->bodies[b].sequence;
+        if (!s->present || (body->mesh.triangle_count == 0 && !sequence))
             continue;
         rp_mesh_set set = rp_default_mesh_set();
-        set.mesh = &body->mesh;
+        rp_mesh now = { 0 };
+        if (sequence)
+            RP_TRY(rp_mesh_sequence_mesh(sequence, frame->time, &now));
+        set.mesh = sequence ? &now : &body->mesh;
         memcpy(set.position, s->position, sizeof set.position);
         memcpy(set.orientation, s->orientation, sizeof set.orientation);
         memcpy(set.velocity, s->velocity, sizeof set.velocity);
@@ -143,7 +165,9 @@ static rp_result add_bodies(const rp_film *film, const rp_frame *frame, rp_rende
             set.opacity = 0.13;
             set.gloss = 0;
         }
-        RP_TRY(rp_render_add_mesh(render, &set));
+        rp_result result = rp_render_add_mesh(render, &set);
+        rp_mesh_free(&now);
+        RP_TRY(result);
     }
     return RP_OK;
 }

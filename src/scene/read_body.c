@@ -142,6 +142,16 @@ static rp_result body_shape(rp__reader *r, const rp__node *value, void *target)
     return rp__scene_read_shape(r, value, &item->shape, &item->def.shape);
 }
 
+static rp_result body_sequence(rp__reader *r, const rp__node *value, void *target)
+{
+    rp__body_item *item = target;
+    if (item->def.kind == RP_BODY_FREE)
+        return rp__scene_fail(&r->tree, value->key, "a free body has no 'sequence'; only scripted bodies deform");
+    if (item->def.shape)
+        return rp__scene_fail(&r->tree, value->key, "a body has either 'shape' or 'sequence'");
+    return rp__scene_read_sequence(r, value, &item->sequence, &item->def.sequence);
+}
+
 static rp_result body_motion(rp__reader *r, const rp__node *value, void *target)
 {
     rp__body_item *item = target;
@@ -228,7 +238,8 @@ static rp_result body_colour(rp__reader *r, const rp__node *value, void *target)
 /* ---- bodies ---- */
 
 static const rp__scene_key body_keys[] = {
-    { "shape", "shape", "{\"$ref\":\"#/$defs/shape\"}", "in the body's own frame", NULL, body_shape },
+    { "shape", "shape", "{\"$ref\":\"#/$defs/shape\"}", "in the body's own frame; or give sequence", "", body_shape },
+    { "sequence", "sequence", "{\"$ref\":\"#/$defs/sequence\"}", "meshes of a body that deforms, instead of the shape", "", body_sequence },
     { "motion", "motion", "{\"$ref\":\"#/$defs/motion\"}", "of a scripted body; replaces position and rotation", "", body_motion },
     { "surface", "surface", "{\"$ref\":\"#/$defs/surface\"}", "how grains meet it", "friction 0.5", body_surface },
     { "joint", "joint", "{\"$ref\":\"#/$defs/joint\"}", "ties a free body to the world", "none", body_joint },
@@ -256,6 +267,8 @@ static rp_result read_body_item(rp__reader *r, const rp__node *value)
         return RP_OUT_OF_MEMORY;
     body_defaults(&item->def);
     RP_TRY(rp__scene_read_block(r, &rp__scene_body, value, item));
+    if (!item->def.shape && !item->def.sequence)
+        return rp__scene_fail(&r->tree, value, "missing key 'shape' in a body");
     if (!(item->def.stop > item->def.start))
         return rp__scene_fail(&r->tree, value, "it stops at %g s, before or when it starts (%g s)", item->def.stop,
                               item->def.start);

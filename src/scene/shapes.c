@@ -229,8 +229,7 @@ const rp_param rp__scene_place_table[] = {
 
 /* ---- reading ---- */
 
-/* Turns a path of the scene into an absolute one, so that the written scene works from any folder. */
-static rp_result resolve_path(rp__reader *r, const rp__node *value, const char **path)
+rp_result rp__scene_resolve_path(rp__reader *r, const rp__node *value, const char **path)
 {
     if (!**path)
         return rp__scene_fail(&r->tree, value, "'%s' needs the name of a file", value->key ? value->key->text : "file");
@@ -295,7 +294,7 @@ static rp_result read_keys(rp__reader *r, const rp__shape_kind *kind, const rp__
         if (entry) {
             RP_TRY(rp__scene_read_param(r, entry, c, spec));
             if (entry->type == RP_TEXT)
-                RP_TRY(resolve_path(r, c, &spec->file));
+                RP_TRY(rp__scene_resolve_path(r, c, &spec->file));
         } else if (heights && strcmp(c->key->text, "heights") == 0)
             RP_TRY(read_heights(r, c, spec));
         else if (kind->form != RP_SHAPE_KEYED || strcmp(c->key->text, "shape") != 0) {
