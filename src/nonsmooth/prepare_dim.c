@@ -11,6 +11,7 @@
 
 #define NS_OPENING 1.0 /* [1/s] */
 #define NS_MOVING 2e-3
+#define NS_BONDED 0.2 /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
 
 typedef struct job {
     ns_system *y;
@@ -89,8 +90,11 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             if (over > 0 && open)
                 s->k = -phi * NS_OPENING * over / NS_TRACE;
             s->mu = NS_CONE * y->friction[i] / v;
-            /* Cohesion only where grains touch. */
-            s->cohesion = y->bulk[i] > 0.9 * y->room[i] ? NS_COHESION_N * y->cohesion[i] / v : 0;
+            /* Cohesion only where grains touch; bonded grains touch, whatever the gap that the sampling leaves: a gap would let the pull
+             * of the cohesion do work. */
+            s->cohesion = y->bulk[i] > NS_BONDED * y->room[i] ? NS_COHESION_N * y->cohesion[i] / v : 0;
+            if (s->cohesion > 0 && s->k > 0)
+                s->k = 0;
             s->weight = v < phi * w->full ? v / (phi * w->full) : 1;
         }
         for (int t = 0; t < NS_TILE; t++) {
