@@ -12,7 +12,7 @@ static const rp_param table[] = {
     { "transfer", RP_ENUM, AT(transfer), RP_EP_APIC, 0, 2, "", "how velocities go between particles and grid", "apic|flip|aflip" },
     { "flip", RP_REAL, AT(flip), 0.95, 0, 1, "",
       "part of FLIP in a blend with PIC (flip) or APIC (aflip, which loses less motion: 0.99 suits narrow openings)", NULL },
-    { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of the strain of a particle", "double|single" },
+    { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of strain and velocity gradient of a particle", "double|single" },
     { "wave", RP_REAL, AT(wave), 0.4, 0.01, 1, "", "cells that an elastic wave may cross in a step", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "",
       "takes back the volume that separated grains gained, when they meet again", NULL },
@@ -29,21 +29,23 @@ static const rp_param table[] = {
     { 0 },
 };
 
-#define FIELDS(type)                                                       \
+#define FIELDS(type, gradient)                                             \
     {                                                                      \
-        { "gradient", RP_F64, 9, "1/s", 0 },                               \
+        { "gradient", gradient, 9, "1/s", 0 },                             \
         { "strain", type, 6, "", 1 },        /* Hencky, elastic part */    \
         { "hardening", type, 1, "", 1 },                                   \
         { "volume_gain", type, 1, "", 0 },   /* logarithmic */             \
         { NULL, RP_F64, 0, NULL, 0 },                                      \
     }
 
-static const rp_field_info double_fields[] = FIELDS(RP_F64);
-static const rp_field_info single_fields[] = FIELDS(RP_F32);
+static const rp_field_info double_fields[] = FIELDS(RP_F64, RP_F64);
+static const rp_field_info single_fields[] = FIELDS(RP_F32, RP_F32);
+static const rp_field_info implicit_single_fields[] = FIELDS(RP_F32, RP_F64); /* the solver works on gradients in double */
 
 static const rp_field_info *fields(const void *params)
 {
-    return ((const rp__elastoplastic_params *)params)->storage == 1 ? single_fields : double_fields;
+    const rp__elastoplastic_params *par = params;
+    return par->storage == 0 ? double_fields : par->integrator == RP_EP_IMPLICIT ? implicit_single_fields : single_fields;
 }
 
 static rp_result create(rp__world *world, int first_field, void **out)

@@ -17,7 +17,7 @@ typedef struct rp__elastoplastic_params {
     int kernel;            /* 0 quadratic, 1 cubic */
     int transfer;          /* rp__elastoplastic_transfer */
     double flip;
-    int storage;           /* 0 double, 1 single: of strain, hardening and volume gain */
+    int storage;           /* 0 double, 1 single: of strain, hardening and volume gain; of explicit steps, of c_p too */
     double wave;           /* part of the limit of the elastic wave */
     bool volume_correction;
     double damping;        /* [1/s] of the grid velocities */
@@ -49,7 +49,8 @@ typedef struct rp__elastoplastic_step {
     bool keep_affine;      /* APIC: c stays in the transfer; otherwise only the stress does */
     const rp__elastoplastic_law *laws;
     int first_field;
-    bool single;
+    bool single;           /* strain, hardening and gain are float */
+    bool single_gradient;  /* c_p too: single storage, explicit */
 } rp__elastoplastic_step;
 
 /* law_kernel.c, over the particles [begin, end).

@@ -9,9 +9,9 @@
 #define TINY 1e-290
 #define SQRT sqrt
 #define ABS fabs
-#define SMALL 0.05
-#define EXP_TERMS 8
-#define LOG_TERMS 5
+#define SMALL 0.1
+#define EXP_TERMS 10
+#define LOG_TERMS 6
 #include "elastoplastic/law_lanes.h"
 
 #define REAL float

@@ -245,7 +245,7 @@ static inline void NAME(deform)(int dim, REAL (*restrict g)[3][RP_LANES], REAL (
 /* The planes the law works on. */
 typedef struct NAME(planes) {
     REAL *strain[6], *hardening, *gain;
-    double *c[3][3];
+    void *c[3][3]; /* of float or of double */
     const double *volume, *mass;
     const int32_t *material;
 } NAME(planes);
@@ -258,7 +258,7 @@ static NAME(planes) NAME(find)(const rp__elastoplastic_step *step, const rp__par
     f.hardening = rp__particles_plane(p, step->first_field + RP_EP_HARDENING, 0);
     f.gain = rp__particles_plane(p, step->first_field + RP_EP_VOLUME_GAIN, 0);
     for (int k = 0; k < 9; k++)
-        f.c[k / 3][k % 3] = rp__particles_f64(p, step->first_field + RP_EP_GRADIENT, k);
+        f.c[k / 3][k % 3] = rp__particles_plane(p, step->first_field + RP_EP_GRADIENT, k);
     return f;
 }
 
@@ -301,13 +301,17 @@ static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(
     NAME(load)(f->gain + first, count, s->w.gain);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            const double *c = f->c[i][j] + first;
-            if (count == RP_LANES)
+            const float *single = (const float *)f->c[i][j] + first;
+            const double *c = (const double *)f->c[i][j] + first;
+            if (count < RP_LANES)
+                for (int l = 0; l < RP_LANES; l++)
+                    g[i][j][l] = l < count ? (REAL)(step->dt * (step->single_gradient ? (double)single[l] : c[l])) : 0;
+            else if (step->single_gradient)
+                RP_FOR_LANES (l)
+                    g[i][j][l] = (REAL)step->dt * (REAL)single[l];
+            else
                 RP_FOR_LANES (l)
                     g[i][j][l] = (REAL)(step->dt * c[l]);
-            else
-                for (int l = 0; l < RP_LANES; l++)
-                    g[i][j][l] = l < count ? (REAL)(step->dt * c[l]) : 0;
         }
     for (int l = 0; l < RP_LANES; l++) {
         const rp__elastoplastic_law *law = &step->laws[f->material[first + (l < count ? l : 0)]];
@@ -352,15 +356,25 @@ static inline void NAME(store_pull)(const rp__elastoplastic_step *step, const NA
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     for (int i = 0; i < step->dim; i++)
         for (int j = 0; j < step->dim; j++) {
-            double *restrict c = f->c[i][j] + first;
-            const REAL *restrict t = s->tau[at[i][j]];
+            float *single = (float *)f->c[i][j] + first;
+            double *c = (double *)f->c[i][j] + first;
+            const REAL *t = s->tau[at[i][j]];
             double kept = keep ? 1 : 0;
-            if (count == RP_LANES)
+            float kept_single = keep ? 1 : 0;
+            if (step->single_gradient) {
+                if (count == RP_LANES)
+                    RP_FOR_LANES (l)
+                        single[l] = kept_single * single[l] - (float)t[l];
+                else
+                    for (int l = 0; l < count; l++)
+                        single[l] = kept_single * single[l] - (float)t[l];
+            } else if (count == RP_LANES) {
                 RP_FOR_LANES (l)
                     c[l] = kept * c[l] - (double)t[l];
-            else
+            } else {
                 for (int l = 0; l < count; l++)
                     c[l] = kept * c[l] - (double)t[l];
+            }
         }
 }
 

@@ -8,6 +8,7 @@
 #include "exec/exec.h"
 #include "transfer/transfer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,8 +22,9 @@ typedef struct state {
     double *kept[3];  /* FLIP: velocities of the particles before the transfer */
     int64_t kept_capacity;
     double unsmoothed;    /* time since volumes were last made to agree */
-    double *theta, *open, *mean; /* logarithmic volumes, gains; means on the nodes */
-    int64_t theta_capacity, mean_capacity;
+    double *theta, *mean;        /* logarithmic volumes; means on the nodes */
+    double *open;                /* gains: scratch memory of the particles */
+    int64_t theta_capacity;
     rp__elastoplastic_implicit implicit;
 } state;
 
@@ -57,7 +59,6 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     RP_D(rp__grid_free)(&s->grid);
     rp__base_free(s->mass);
     rp__base_free(s->theta);
-    rp__base_free(s->open);
     rp__base_free(s->mean);
     for (int a = 0; a < 3; a++) {
         rp__base_free(s->velocity[a]);
@@ -69,21 +70,26 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     rp__base_free(s);
 }
 
+/* Room for `needed` numbers, not more than an eighth too much; what was there is gone. */
+static bool make_room(double **array, int64_t needed)
+{
+    rp__base_free(*array);
+    *array = rp__base_alloc_array((size_t)needed, sizeof(double));
+    return *array;
+}
+
 static rp_result reserve_nodes(state *s, bool flip)
 {
-    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, capacity = s->capacity;
-    if (!rp__base_grow(&s->mass, &capacity, nodes, sizeof(double)))
-        return RP_OUT_OF_MEMORY;
-    for (int a = 0; a < RP_DIM; a++) {
-        capacity = s->capacity;
-        if (!rp__base_grow(&s->velocity[a], &capacity, nodes, sizeof(double)))
-            return RP_OUT_OF_MEMORY;
-        capacity = s->capacity;
-        if (flip && !rp__base_grow(&s->before[a], &capacity, nodes, sizeof(double)))
-            return RP_OUT_OF_MEMORY;
-    }
-    s->capacity = capacity;
-    return RP_OK;
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
+    if (nodes <= s->capacity)
+        return RP_OK;
+    nodes += nodes / 8;
+    s->capacity = 0;
+    bool done = make_room(&s->mass, nodes) && make_room(&s->mean, nodes);
+    for (int a = 0; a < RP_DIM && done; a++)
+        done = make_room(&s->velocity[a], nodes) && (!flip || make_room(&s->before[a], nodes));
+    s->capacity = done ? nodes : 0;
+    return done ? RP_OK : RP_OUT_OF_MEMORY;
 }
 
 typedef struct work {
@@ -93,14 +99,14 @@ typedef struct work {
     bool flip;               /* FLIP's change of velocity, with (keep_affine) or without the affine part of APIC */
     const double *moving[3]; /* the velocity of the grid at the particles */
     rp__particles *moved;    /* whose gradients the strain follows */
+    bool smooths;            /* volumes are made to agree at the end of this step */
 } work;
 
 enum { PARTICLES = 2048, NODES = 4096 };
 
-static void stress_chunk(void *context, int64_t begin, int64_t end, int worker)
+static void stress_each(void *context, int64_t begin, int64_t end)
 {
     work *w = context;
-    (void)worker;
     rp__elastoplastic_stress_kernel(&w->step, w->world->particles, begin, end);
 }
 
@@ -141,23 +147,19 @@ static void before_chunk(void *context, int64_t begin, int64_t end, int worker)
             w->s->before[a][i] = w->s->mass[i] > 0 ? w->s->before[a][i] / w->s->mass[i] : 0;
 }
 
-static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
+static void move_freely(work *w, int64_t begin, int64_t end)
 {
-    work *w = context;
     rp__particles *p = w->world->particles;
-    (void)worker;
     for (int a = 0; a < RP_DIM; a++)
         for (int64_t i = begin; i < end; i++)
             p->x[a][i] += w->step.dt * w->moving[a][i];
 }
 
 /* The move where there are bodies: a body thinner than the cells, or between their nodes, still holds its grains. */
-static void move_among_bodies(void *context, int64_t begin, int64_t end, int worker)
+static void move_among_bodies(work *w, int64_t begin, int64_t end)
 {
-    work *w = context;
     rp__particles *p = w->world->particles;
     double tiny = 1e-6 * w->s->grid.lattice.h;
-    (void)worker;
     for (int64_t i = begin; i < end; i++) {
         rp__vec3 from = { p->x[0][i], p->x[1][i], p->x[2][i] }, to = from, v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         to.x += w->step.dt * w->moving[0][i];
@@ -172,6 +174,21 @@ static void move_among_bodies(void *context, int64_t begin, int64_t end, int wor
         if (RP_DIM == 3)
             p->x[2][i] = to.z, p->v[2][i] = v.z;
     }
+}
+
+static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    (w->world->body_count ? move_among_bodies : move_freely)(w, begin, end);
+}
+
+/* What follows the transfer to the particles of a block. */
+static void finish_each(void *context, int64_t begin, int64_t end)
+{
+    strain_chunk(context, begin, end, 0);
+    if (!((work *)context)->smooths)
+        move_chunk(context, begin, end, 0);
 }
 
 static rp_result keep_velocities(state *s, const rp__particles *p)
@@ -242,10 +259,14 @@ static rp_result smooth_volumes(work *w, int order)
 {
     state *s = w->s;
     const rp__particles *p = w->world->particles;
-    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, capacity = s->theta_capacity;
-    if (!rp__base_grow(&s->open, &capacity, p->count, sizeof(double)) ||
-        !rp__base_grow(&s->theta, &s->theta_capacity, p->count, sizeof(double)) ||
-        !rp__base_grow(&s->mean, &s->mean_capacity, nodes, sizeof(double)))
+    if (p->count > s->theta_capacity) {
+        s->theta_capacity = 0;
+        if (!make_room(&s->theta, p->count + p->count / 16))
+            return RP_OUT_OF_MEMORY;
+        s->theta_capacity = p->count + p->count / 16;
+    }
+    s->open = rp__particles_scratch(w->world->particles);
+    if (!s->open)
         return RP_OUT_OF_MEMORY;
     rp__exec_for(p->count, PARTICLES, value_chunk, w);
     average(w, order, s->theta);
@@ -281,6 +302,7 @@ static rp_result to_particles(work *w, const rp__transfer_options *options)
         RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL);
         return RP_OK;
     }
+    assert(!options->each); /* there are two transfers */
     RP_TRY(keep_velocities(s, p));
     RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL); /* APIC: gives c, and v of the grid */
     rp__exec_for(p->count, PARTICLES, swap_chunk, w);
@@ -316,20 +338,19 @@ static void start_chunk(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* Strain and positions follow the velocity of the grid in `moved`, which has gradients and velocities of particles. */
-static rp_result finish(work *w, int order, rp__particles *moved)
+/* Strain and positions follow the velocity of the grid in `moved`, which has gradients and velocities of particles.
+ * `begun`: the transfer has done the strain, and the move where nothing is smoothed. */
+static rp_result finish(work *w, int order, bool begun)
 {
-    state *s = w->s;
-    const rp__elastoplastic_params *par = w->world->params;
-    rp__particles *p = w->world->particles;
-    w->moved = moved;
-    rp__exec_for(p->count, PARTICLES, strain_chunk, w);
-    s->unsmoothed += w->step.dt;
-    if (par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP) {
+    int64_t count = w->world->particles->count;
+    if (!begun)
+        rp__exec_for(count, PARTICLES, strain_chunk, w);
+    if (w->smooths) {
         RP_TRY(smooth_volumes(w, order)); /* before the move: the grid holds the places of the particles */
-        s->unsmoothed = 0;
+        w->s->unsmoothed = 0;
     }
-    rp__exec_for(p->count, PARTICLES, w->world->body_count ? move_among_bodies : move_chunk, w);
+    if (!begun || w->smooths)
+        rp__exec_for(count, PARTICLES, move_chunk, w);
     return RP_OK;
 }
 
@@ -345,17 +366,19 @@ static rp_result explicit_step(work *w, const rp__transfer_options *options, dou
         RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
         rp__exec_for(nodes, NODES, before_chunk, w);
     }
-    rp__exec_for(p->count, PARTICLES, stress_chunk, w);
-    RP_LAP(&world->phases, "stress", *t);
-    RP_D(rp__transfer_to_grid)(&s->grid, p, options, s->mass, s->velocity);
+    rp__transfer_options fused = *options; /* stresses on the way to the grid, strains on the way back, block by block */
+    fused.each = stress_each;
+    fused.context = w;
+    w->moved = p;
+    RP_D(rp__transfer_to_grid)(&s->grid, p, &fused, s->mass, s->velocity);
     RP_LAP(&world->phases, "to_grid", *t);
     rp__exec_for(nodes, NODES, node_chunk, w);
     RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity));
     RP_LAP(&world->phases, "grid", *t);
-    RP_TRY(to_particles(w, options));
+    fused.each = w->flip ? NULL : finish_each;
+    RP_TRY(to_particles(w, &fused));
+    RP_TRY(finish(w, options->order, !w->flip));
     RP_LAP(&world->phases, "to_particles", *t);
-    RP_TRY(finish(w, options->order, p));
-    RP_LAP(&world->phases, "plasticity", *t);
     return RP_OK;
 }
 
@@ -387,7 +410,8 @@ static rp_result implicit_step(work *w, const rp__transfer_options *options, dou
     RP_LAP(&world->phases, "to_particles", *t);
     for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = own->moving[a];
-    RP_TRY(finish(w, options->order, &own->view));
+    w->moved = &own->view;
+    RP_TRY(finish(w, options->order, false));
     RP_LAP(&world->phases, "plasticity", *t);
     stats->iterations = report.newton;
     stats->residual_max = report.residual;
@@ -446,7 +470,10 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .keep_affine = par->transfer != RP_EP_FLIP,
                          .laws = s->laws,
                          .first_field = s->first_field,
-                         .single = par->storage == 1 } };
+                         .single = par->storage == 1,
+                         .single_gradient = par->storage == 1 && par->integrator == RP_EP_EXPLICIT } };
+    s->unsmoothed += dt;
+    w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
     RP_TRY(RP_D(rp__grid_build)(&s->grid, world->particles, order));
     RP_TRY(reserve_nodes(s, w.flip));
     RP_LAP(&world->phases, "sort", t);

@@ -219,7 +219,7 @@ static void scatter_chunk(void *context, int64_t begin, int64_t end, int worker)
     rp__grid_run *runs = s->runs + s->chunk_first[begin / RP_GRID_CHUNK];
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        s->bucket[runs[s->run[i]].count++] = i;
+        s->bucket[runs[s->run[i]].count++] = (int32_t)i;
 }
 
 /* Counting sort by cell inside each block, stable. */
@@ -235,7 +235,7 @@ static void sort_cells(void *context, int64_t begin, int64_t end, int worker)
         for (int c = 0; c < RP_BLOCK_NODES; c++)
             next[c + 1] += next[c];
         for (int64_t i = first; i < last; i++) {
-            int64_t particle = s->bucket[i];
+            int32_t particle = s->bucket[i];
             s->order[first + next[s->cell[particle]]++] = particle;
         }
     }

@@ -107,7 +107,7 @@ static rp_result make_room(rp__grid *g, int64_t particles, bool order)
     }
     if (order && particles > s->order_capacity) {
         int64_t capacity = particles + particles / 8;
-        int64_t *bucket = rp__base_alloc((size_t)capacity * sizeof *bucket), *places = rp__base_alloc((size_t)capacity * sizeof *places);
+        int32_t *bucket = rp__base_alloc((size_t)capacity * sizeof *bucket), *places = rp__base_alloc((size_t)capacity * sizeof *places);
         if (!bucket || !places) {
             rp__base_free(bucket);
             rp__base_free(places);
@@ -203,6 +203,8 @@ rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order)
 {
     if (order < 1 || order > 3)
         return rp__base_fail(RP_BAD_ARGUMENT, "shape functions of order %d: 1, 2 and 3 exist", order);
+    if (p->count > INT32_MAX)
+        return rp__base_fail(RP_TOO_LARGE, "%lld particles: a grid sorts at most %d", (long long)p->count, INT32_MAX);
     rp__grid_scratch *s = g->scratch;
     s->blocks = 0;
     if (s->table)

@@ -18,8 +18,8 @@ typedef struct rp__grid_scratch {
     int32_t *run;          /* of a particle, counted from the first of its chunk */
     unsigned char *cell;   /* inside the block */
     int64_t order_capacity;
-    int64_t *bucket;       /* particles by block */
-    int64_t *order;        /* particles by block and cell */
+    int32_t *bucket;       /* particles by block */
+    int32_t *order;        /* particles by block and cell */
     /* chunks of particles */
     int64_t chunk_capacity;
     int64_t *chunk_first;  /* first run of a chunk, chunks + 1 */

@@ -15,8 +15,6 @@ enum { PAGE_ELEMENTS = 512, PLANE_SHIFT = 24, LARGE = 4 * PAGE_ELEMENTS };
 /* The most particles a store may be asked to hold: byte counts then stay far from overflow. */
 static const int64_t most_particles = INT64_MAX / 4096;
 
-enum { GATHER_GRAIN = 1 << 14 };
-
 size_t rp__particles_type_size(rp_type type)
 {
     switch (type) {
@@ -241,70 +239,171 @@ int64_t rp__particles_remove(rp__particles *p, const unsigned char *remove)
     return gone;
 }
 
-/* ---- permutation: plane by plane through the spare plane ---- */
+/* ---- permutation, in windows ---- */
+
+/* Particles mostly stay near their places. A window of each plane is put in its new order in the cache and written back at once;
+ * what it takes from other windows is saved first, for as many planes together as the spare memory holds. */
+enum { WINDOW = 4096, GROUP = 64 };
 
 /* Elements are moved as bits, whatever their type. */
 typedef uint64_t __attribute__((may_alias)) bits64;
 typedef uint32_t __attribute__((may_alias)) bits32;
 
-typedef struct gather {
-    char *plane, *spare;
-    const int64_t *order;
-    int64_t first; /* particles before it stay where they are */
-    size_t size;
-} gather;
+typedef struct shuffle {
+    const int32_t *order;
+    int64_t count, far;  /* particles; those that come from another window */
+    int64_t *far_first;  /* of each window */
+    bits64 *saved;       /* `far` numbers a plane */
+    struct {
+        void *at;
+        size_t size;
+    } plane[GROUP];
+    int planes;
+} shuffle;
 
-static void gather_chunk(void *context, int64_t begin, int64_t end, int worker)
+static void count_far(void *context, int64_t begin, int64_t end, int worker)
 {
-    const gather *g = context;
-    const int64_t *restrict order = g->order + g->first;
+    const shuffle *s = context;
+    int64_t far = 0;
     (void)worker;
-    if (g->size == 8) {
-        const bits64 *restrict from = (const bits64 *)(const void *)g->plane;
-        bits64 *restrict to = (bits64 *)(void *)g->spare;
-        for (int64_t i = begin; i < end; i++)
-            to[i] = from[order[i]];
-    } else {
-        const bits32 *restrict from = (const bits32 *)(const void *)g->plane;
-        bits32 *restrict to = (bits32 *)(void *)g->spare;
-        for (int64_t i = begin; i < end; i++)
-            to[i] = from[order[i]];
-    }
+    for (int64_t i = begin; i < end; i++)
+        far += s->order[i] < begin || s->order[i] >= end;
+    s->far_first[begin / WINDOW + 1] = far;
 }
 
-static void copy_chunk(void *context, int64_t begin, int64_t end, int worker)
+/* The places of the window that take from elsewhere. */
+static int list_far(const shuffle *s, int64_t begin, int64_t end, uint16_t *place)
 {
-    const gather *g = context;
-    (void)worker;
-    memcpy(g->plane + (size_t)(g->first + begin) * g->size, g->spare + (size_t)begin * g->size, (size_t)(end - begin) * g->size);
+    int n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        place[n] = (uint16_t)(i - begin);
+        n += s->order[i] < begin || s->order[i] >= end;
+    }
+    return n;
 }
 
-rp_result rp__particles_permute(rp__particles *p, const int64_t *order)
+static void save_far(void *context, int64_t begin, int64_t end, int worker)
 {
-    int64_t first = 0, last = p->count;
-    while (first < last && order[first] == first)
-        first++;
-    if (first == last)
-        return RP_OK;
-    while (order[last - 1] == last - 1)
-        last--;
-    size_t needed = (size_t)(last - first) * sizeof(uint64_t);
-    if (needed > p->spare_size) {
-        void *spare = rp__base_alloc((size_t)p->capacity * sizeof(uint64_t));
-        if (!spare)
-            return RP_OUT_OF_MEMORY;
-        rp__base_free(p->spare);
-        p->spare = spare;
-        p->spare_size = (size_t)p->capacity * sizeof(uint64_t);
-    }
-    for (int f = 0; f < p->fields; f++) {
-        for (int c = 0; c < p->info[f].components; c++) {
-            gather g = { .plane = rp__particles_plane(p, f, c), .spare = p->spare, .order = order, .first = first,
-                         .size = element_size(p, f) };
-            rp__exec_for(last - first, GATHER_GRAIN, gather_chunk, &g);
-            rp__exec_for(last - first, GATHER_GRAIN, copy_chunk, &g);
+    const shuffle *s = context;
+    uint16_t place[WINDOW + 1];
+    int n = list_far(s, begin, end, place);
+    (void)worker;
+    for (int k = 0; k < s->planes; k++) {
+        bits64 *to = s->saved + k * s->far + s->far_first[begin / WINDOW];
+        for (int j = 0; j < n; j++) {
+            int32_t from = s->order[begin + place[j]];
+            to[j] = s->plane[k].size == 8 ? ((const bits64 *)s->plane[k].at)[from] : ((const bits32 *)s->plane[k].at)[from];
         }
     }
+}
+
+/* Neighbours that stay neighbours are copied together. Eight at a time: what is too much is overwritten by the next run. */
+typedef struct run {
+    uint16_t to, from, count;
+} run;
+
+#define MIX(name, bits)                                                                                                \
+    static void name(bits *restrict plane, int count, const run *restrict runs, int n, const uint16_t *restrict place, int far, \
+                     const bits64 *restrict saved)                                                                     \
+    {                                                                                                                  \
+        bits room[WINDOW + 8];                                                                                         \
+        for (int r = 0; r < n; r++) {                                                                                  \
+            bits *to = room + runs[r].to;                                                                              \
+            const bits *from = plane + runs[r].from;                                                                   \
+            int length = runs[r].count, k = 0;                                                                         \
+            if (runs[r].from + length + 8 <= count)                                                                    \
+                for (; k < length; k += 8)                                                                             \
+                    memcpy(to + k, from + k, 8 * sizeof(bits));                                                        \
+            for (; k < length; k++)                                                                                    \
+                to[k] = from[k];                                                                                       \
+        }                                                                                                              \
+        for (int j = 0; j < far; j++)                                                                                  \
+            room[place[j]] = (bits)saved[j];                                                                           \
+        memcpy(plane, room, (size_t)count * sizeof(bits));                                                             \
+    }
+MIX(mix64, bits64)
+MIX(mix32, bits32)
+
+static int find_runs(const int32_t *order, int64_t begin, int count, run *runs)
+{
+    int n = 0;
+    for (int i = 0, length; i < count; i += length) {
+        int64_t from = order[begin + i] - begin;
+        length = 1;
+        if (from < 0 || from >= count)
+            continue; /* saved */
+        while (i + length < count && order[begin + i + length] - begin == from + length && from + length < count)
+            length++;
+        runs[n++] = (run){ (uint16_t)i, (uint16_t)from, (uint16_t)length };
+    }
+    return n;
+}
+
+static void mix_window(void *context, int64_t begin, int64_t end, int worker)
+{
+    const shuffle *s = context;
+    uint16_t place[WINDOW + 1];
+    run runs[WINDOW];
+    int count = (int)(end - begin), far = list_far(s, begin, end, place), n = find_runs(s->order, begin, count, runs);
+    (void)worker;
+    if (far == 0 && n == 1) /* all stay */
+        return;
+    for (int k = 0; k < s->planes; k++) {
+        const bits64 *saved = s->saved + k * s->far + s->far_first[begin / WINDOW];
+        if (s->plane[k].size == 8)
+            mix64((bits64 *)s->plane[k].at + begin, count, runs, n, place, far, saved);
+        else
+            mix32((bits32 *)s->plane[k].at + begin, count, runs, n, place, far, saved);
+    }
+}
+
+static void shuffle_group(shuffle *s)
+{
+    if (s->planes == 0)
+        return;
+    if (s->far > 0)
+        rp__exec_for(s->count, WINDOW, save_far, s);
+    rp__exec_for(s->count, WINDOW, mix_window, s);
+    s->planes = 0;
+}
+
+double *rp__particles_scratch(rp__particles *p)
+{
+    size_t size = (size_t)(p->capacity + p->capacity / WINDOW + 2) * sizeof(uint64_t); /* and where windows begin */
+    if (size > p->spare_size) {
+        void *spare = rp__base_alloc(size);
+        if (!spare)
+            return NULL;
+        rp__base_free(p->spare);
+        p->spare = spare;
+        p->spare_size = size;
+    }
+    return p->spare;
+}
+
+rp_result rp__particles_permute(rp__particles *p, const int32_t *order)
+{
+    int64_t windows = (p->count + WINDOW - 1) / WINDOW;
+    if (p->count == 0)
+        return RP_OK;
+    if (!rp__particles_scratch(p))
+        return RP_OUT_OF_MEMORY;
+    shuffle s = { .order = order, .count = p->count, .far_first = p->spare };
+    s.saved = (bits64 *)p->spare + windows + 1;
+    s.far_first[0] = 0;
+    rp__exec_for(p->count, WINDOW, count_far, &s);
+    for (int64_t w = 0; w < windows; w++)
+        s.far_first[w + 1] += s.far_first[w];
+    s.far = s.far_first[windows];
+    for (int f = 0; f < p->fields; f++) {
+        for (int c = 0; c < p->info[f].components; c++) {
+            if (s.planes == GROUP || (s.planes + 1) * s.far > p->count)
+                shuffle_group(&s);
+            s.plane[s.planes].at = rp__particles_plane(p, f, c);
+            s.plane[s.planes++].size = element_size(p, f);
+        }
+    }
+    shuffle_group(&s);
     return RP_OK;
 }
 

@@ -29,7 +29,7 @@ typedef struct rp__particles {
     double *x[3], *v[3], *volume, *mass;
     int32_t *material;
     int64_t *id;
-    /* One plane of scratch memory for rp__particles_permute, kept from call to call. */
+    /* A plane of scratch memory, kept from call to call. */
     void *spare;
     size_t spare_size;
 } rp__particles;
@@ -60,9 +60,12 @@ void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to); /* ever
 /* Removes the particles with remove[i] != 0, keeping the order of the others; returns how many went. */
 int64_t rp__particles_remove(rp__particles *p, const unsigned char *remove);
 
-/* Reorders every field: new particle i is the old particle order[i]; `order` must be a permutation of 0 … count-1.
- * Nothing changes on failure. */
-rp_result rp__particles_permute(rp__particles *p, const int64_t *order);
+/* Reorders every field: new particle i is the old particle order[i]; `order` must be a permutation of 0 … count-1, and count
+ * below 2^31. Nothing changes on failure. */
+rp_result rp__particles_permute(rp__particles *p, const int32_t *order);
+
+/* A plane of scratch memory, valid until the next permutation; NULL when there is no memory for it. */
+double *rp__particles_scratch(rp__particles *p);
 
 rp_field_view rp__particles_view(const rp__particles *p, int field);
 

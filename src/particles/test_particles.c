@@ -149,14 +149,17 @@ static void test_permute(void **state)
     (void)state;
     enum { COUNT = 50021 };
     static const int threads[] = { 1, 2, 5, 16 };
-    int64_t *order = rp__base_alloc(COUNT * sizeof *order);
-    for (int t = 0; t < 4; t++) {
-        rp__exec_set_threads(threads[t]);
+    int32_t *order = rp__base_alloc(COUNT * sizeof *order);
+    for (int t = 0; t < 8; t++) { /* far moves; moves by a few places, some of them across windows */
+        rp__exec_set_threads(threads[t % 4]);
         rp__particles p;
         fill(&p, COUNT);
         mark(&p);
         for (int64_t i = 0; i < COUNT; i++)
-            order[i] = i < 100 ? i : 100 + (i * 7919) % (COUNT - 100); /* COUNT - 100 is prime to 7919 */
+            if (t < 4)
+                order[i] = (int32_t)(i < 100 ? i : 100 + (i * 7919) % (COUNT - 100)); /* COUNT - 100 is prime to 7919 */
+            else
+                order[i] = (int32_t)(i < 42 || i >= COUNT - 42 ? i : i / 21 * 21 + 20 - i % 21); /* groups of 21 turned round */
         assert_int_equal(rp__particles_permute(&p, order), RP_OK);
         for (int64_t i = 0; i < COUNT; i++)
             assert_int_equal(p.id[i], order[i]);
@@ -183,9 +186,9 @@ static void test_out_of_memory(void **state)
             result = rp__particles_add_field(&p, &stress, NULL);
         if (result == RP_OK)
             result = rp__particles_append(&p, 3000, NULL);
-        int64_t order[3000];
+        int32_t order[3000];
         for (int64_t i = 0; i < 3000; i++)
-            order[i] = 2999 - i;
+            order[i] = (int32_t)(2999 - i);
         if (result == RP_OK) {
             mark(&p);
             result = rp__particles_append(&p, 4000, NULL);

@@ -40,6 +40,21 @@ static void make_stencil(const rp__grid *g, const rp__particles *p, int order, i
     }
 }
 
+static double affine_of(const rp__particles *p, int field, int component, int64_t i)
+{
+    const void *plane = rp__particles_plane(p, field, component);
+    return p->info[field].type == RP_F32 ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
+}
+
+static void set_affine(const rp__particles *p, int field, int component, int64_t i, double value)
+{
+    void *plane = rp__particles_plane(p, field, component);
+    if (p->info[field].type == RP_F32)
+        ((float *)plane)[i] = (float)value;
+    else
+        ((double *)plane)[i] = value;
+}
+
 static size_t nodes_of(const rp__grid *g)
 {
     return (size_t)g->blocks * RP_BLOCK_NODES;
@@ -52,6 +67,8 @@ void RP_D(rp__transfer_to_grid_ref)(const rp__grid *g, const rp__particles *p, c
     for (int a = 0; a < RP_DIM; a++)
         memset(momentum[a], 0, nodes_of(g) * sizeof(double));
     bool affine = options->kind == RP_TRANSFER_APIC && options->gradient >= 0;
+    if (options->each)
+        options->each(options->context, 0, p->count);
     for (int64_t i = 0; i < p->count; i++) {
         stencil s;
         make_stencil(g, p, options->order, i, &s);
@@ -60,7 +77,7 @@ void RP_D(rp__transfer_to_grid_ref)(const rp__grid *g, const rp__particles *p, c
             for (int a = 0; a < RP_DIM; a++) {
                 double v = p->v[a][i];
                 for (int b = 0; b < RP_DIM && affine; b++)
-                    v += rp__particles_f64(p, options->gradient, 3 * a + b)[i] * s.offset[n][b];
+                    v += affine_of(p, options->gradient, 3 * a + b, i) * s.offset[n][b];
                 momentum[a][s.node[n]] += p->mass[i] * s.weight[n] * v;
             }
         }
@@ -104,11 +121,13 @@ void RP_D(rp__transfer_to_particles_ref)(const rp__grid *g, rp__particles *p, co
             else
                 p->v[a][i] = v[a];
             for (int b = 0; b < RP_DIM && options->kind == RP_TRANSFER_APIC && options->gradient >= 0; b++)
-                rp__particles_f64(p, options->gradient, 3 * a + b)[i] = c[a][b];
+                set_affine(p, options->gradient, 3 * a + b, i, c[a][b]);
         }
         for (int n = 0; n < 9 && grad; n++)
             grad[n][i] = dv[n / 3][n % 3];
     }
+    if (options->each)
+        options->each(options->context, 0, p->count);
 }
 
 void RP_D(rp__transfer_scalar_to_grid_ref)(const rp__grid *g, const rp__particles *p, int order, const double *weight, double *value)

@@ -123,6 +123,23 @@ RP_INLINE const double *rp__transfer_lanes(const double *plane, int64_t first, i
     return room;
 }
 
+/* The same from a plane of float, or of double. */
+RP_INLINE const double *rp__transfer_wide_lanes(const void *plane, bool single, int64_t first, int count, double room[BATCH])
+{
+    if (!single)
+        return rp__transfer_lanes(plane, first, count, room);
+    const float *from = (const float *)plane + first;
+    if (count == BATCH) {
+#pragma omp simd
+        for (int l = 0; l < BATCH; l++)
+            room[l] = from[l];
+    } else {
+        for (int l = 0; l < BATCH; l++)
+            room[l] = from[l < count ? l : count - 1];
+    }
+    return room;
+}
+
 /* Asks for the lanes of a plane two batches ahead: sixteen planes are more streams than processors follow by themselves. */
 #define RP_AHEAD(plane, first, write)                                               \
     do {                                                                            \

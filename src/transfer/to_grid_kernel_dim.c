@@ -12,7 +12,9 @@ typedef rp__transfer_four four;
 typedef struct scatter {
     const rp__grid *g;
     const rp__particles *p;
-    const double *c[3][3]; /* planes of c_p, NULL without */
+    const void *c[3][3];   /* planes of c_p, NULL without */
+    bool single;           /* they are of float */
+    const rp__transfer_options *options;
     const double *weight;  /* for a single scalar */
     double *plane[4];      /* mass, momentum; or the value alone */
     int planes;
@@ -60,7 +62,7 @@ RP_INLINE void make_load(int order, bool affine, const scatter *w, const rp__tra
     for (int r = 0; r < RP_DIM; r++) {
         v[r] = rp__transfer_lanes(w->p->v[r], first, count, room[1 + r]);
         for (int s = 0; s < RP_DIM && affine; s++)
-            c[r][s] = rp__transfer_lanes(w->c[r][s], first, count, room[4 + 3 * r + s]);
+            c[r][s] = rp__transfer_wide_lanes(w->c[r][s], w->single, first, count, room[4 + 3 * r + s]);
     }
     for (int l = 0; l < BATCH; l += 4) {
         four what[4], g[3][4];
@@ -169,6 +171,8 @@ RP_INLINE void block_to_grid(int order, bool affine, const scatter *w, int64_t b
     int64_t first = w->g->first[block], last = w->g->first[block + 1];
     if (first == last)
         return;
+    if (w->options->each)
+        w->options->each(w->options->context, first, last);
     int side = RP_BLOCK + order;
     four tile[TILE_NODES];
     rp__transfer_batch b;
@@ -220,11 +224,12 @@ void RP_D(rp__transfer_to_grid)(const rp__grid *g, const rp__particles *p, const
                                                       { to_grid_1_affine, to_grid_2_affine, to_grid_3_affine } };
     assert(options->order >= 1 && options->order <= 3);
     bool affine = options->kind == RP_TRANSFER_APIC && options->gradient >= 0;
-    scatter w = { .g = g, .p = p, .plane = { mass }, .planes = 1 + RP_DIM };
+    scatter w = { .g = g, .p = p, .plane = { mass }, .planes = 1 + RP_DIM, .options = options };
+    w.single = affine && p->info[options->gradient].type == RP_F32;
     for (int a = 0; a < RP_DIM; a++) {
         w.plane[1 + a] = momentum[a];
         for (int b = 0; b < RP_DIM && affine; b++)
-            w.c[a][b] = rp__particles_f64(p, options->gradient, 3 * a + b);
+            w.c[a][b] = rp__particles_plane(p, options->gradient, 3 * a + b);
     }
     run_colours(&w, functions[affine][options->order - 1]);
 }

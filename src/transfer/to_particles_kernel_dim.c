@@ -13,7 +13,9 @@ typedef struct gather {
     rp__particles *p;
     const double *velocity[3], *before[3]; /* before[0] NULL: not FLIP */
     double flip;
-    double *c[9];       /* APIC: planes of c_p */
+    void *c[9];         /* APIC: planes of c_p */
+    bool single;        /* they are of float */
+    const rp__transfer_options *options;
     double *grad[9];    /* planes of the gradient; grad[0] NULL: not wanted */
     const double *value; /* one scalar */
     double *result;
@@ -174,6 +176,21 @@ static void store_matrix(double *const *planes, double (*in)[WIDTH], int64_t fir
             memcpy(planes[3 * r + s] + first, in[3 + 3 * s + r], (size_t)count * sizeof(double));
 }
 
+static void store_affine(const gather *w, double (*in)[WIDTH], int64_t first, int count)
+{
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = 0; s < RP_DIM; s++) {
+            const double *from = in[3 + 3 * s + r];
+            if (w->single) {
+                float *to = (float *)w->c[3 * r + s] + first;
+                for (int l = 0; l < count; l++)
+                    to[l] = (float)from[l];
+            } else {
+                memcpy((double *)w->c[3 * r + s] + first, from, (size_t)count * sizeof(double));
+            }
+        }
+}
+
 static void store_flip(const gather *w, double (*in)[WIDTH], double (*was)[WIDTH], int64_t first, int count)
 {
     for (int r = 0; r < RP_DIM; r++) {
@@ -188,8 +205,12 @@ RP_INLINE void look_ahead(bool affine, const gather *w, int64_t first)
     for (int r = 0; r < RP_DIM; r++) {
         RP_AHEAD(w->p->x[r], first, 0);
         RP_AHEAD(w->p->v[r], first, 1);
-        for (int s = 0; s < RP_DIM && affine; s++)
-            RP_AHEAD(w->c[3 * r + s], first, 1);
+        for (int s = 0; s < RP_DIM && affine; s++) {
+            if (w->single)
+                RP_AHEAD((const float *)w->c[3 * r + s], first, 1);
+            else
+                RP_AHEAD((const double *)w->c[3 * r + s], first, 1);
+        }
     }
 }
 
@@ -217,7 +238,7 @@ RP_INLINE void batch_to_particles(int order, bool affine, const gather *w, int64
             memcpy(w->p->v[r] + first, out[r], (size_t)count * sizeof(double));
     }
     if (affine)
-        store_matrix(w->c, out, first, count);
+        store_affine(w, out, first, count);
     if (grad) {
         if (affine && order > 1) {
             second_weights(order, true, inverse_h, b);
@@ -241,8 +262,10 @@ RP_INLINE void block_to_particles(int order, bool affine, const gather *w, int64
     if (w->before[0])
         read_tile(order, w->g, block, w->before, old);
     rp__transfer_batch b = { 0 }; /* lanes past the batch are read, though not used */
-    for (; first < last; first += BATCH)
-        batch_to_particles(order, affine, w, first, last - first < BATCH ? (int)(last - first) : BATCH, &b, tile, old);
+    for (int64_t i = first; i < last; i += BATCH)
+        batch_to_particles(order, affine, w, i, last - i < BATCH ? (int)(last - i) : BATCH, &b, tile, old);
+    if (w->options->each)
+        w->options->each(w->options->context, first, last);
 }
 
 #define BLOCK_TO_PARTICLES(name, order, affine)                                 \
@@ -266,13 +289,14 @@ void RP_D(rp__transfer_to_particles)(const rp__grid *g, rp__particles *p, const 
                                                  { to_particles_1_affine, to_particles_2_affine, to_particles_3_affine } };
     assert(options->order >= 1 && options->order <= 3);
     bool affine = options->kind == RP_TRANSFER_APIC && options->gradient >= 0;
-    gather w = { .g = g, .p = p, .flip = options->flip };
+    gather w = { .g = g, .p = p, .flip = options->flip, .options = options };
+    w.single = affine && p->info[options->gradient].type == RP_F32;
     for (int a = 0; a < RP_DIM; a++) {
         w.velocity[a] = velocity[a];
         if (options->kind == RP_TRANSFER_FLIP && before)
             w.before[a] = before[a];
         for (int b = 0; b < RP_DIM && affine; b++)
-            w.c[3 * a + b] = rp__particles_f64(p, options->gradient, 3 * a + b);
+            w.c[3 * a + b] = rp__particles_plane(p, options->gradient, 3 * a + b);
     }
     for (int n = 0; n < 9 && grad; n++)
         w.grad[n] = grad[n];

@@ -12,7 +12,11 @@ typedef struct rp__transfer_options {
     int order;              /* 1 linear, 2 quadratic, 3 cubic */
     rp__transfer_kind kind;
     double flip;            /* FLIP: v = flip (v + du) + (1 - flip) u */
-    int gradient;           /* APIC: field index of c_p (9 numbers, row-major: c[a][b] = dv_a/dx_b), -1 if none */
+    int gradient;           /* APIC: field index of c_p (9 numbers, row-major: c[a][b] = dv_a/dx_b; RP_F64 or RP_F32), -1 if none */
+    /* Work on the particles [begin, end) of a block while they are in the cache: before they are read (to_grid), after they
+     * were written (to_particles). NULL: nothing. */
+    void (*each)(void *context, int64_t begin, int64_t end);
+    void *context;
 } rp__transfer_options;
 
 /* m_j = sum_p m_p N_j(x_p);  m_j u_j = sum_p m_p N_j(x_p) (v_p + c_p (x_j - x_p))   [daviet2016, (16)–(17)]

@@ -97,6 +97,59 @@ static void node_position(const fixture *f, int64_t n, double x[3])
         x[a] = f->g.lattice.origin[a] + f->g.lattice.h * (double)c[a];
 }
 
+/* c_p in single precision, and work on the particles of each block. */
+static void count_each(void *context, int64_t begin, int64_t end)
+{
+    double *seen = context; /* blocks do not share particles */
+    for (int64_t i = begin; i < end; i++)
+        seen[i] += 1;
+}
+
+static void test_single_gradient(void **state)
+{
+    (void)state;
+    static const rp_field_info info = { "single", RP_F32, 9, "1/s", 0 };
+    for (int order = 2; order <= 3; order++) {
+        fixture f;
+        int single = -1;
+        fill(&f, &plain, 3000);
+        assert_int_equal(rp__particles_add_field(&f.p, &info, &single), RP_OK);
+        for (int64_t i = 0; i < f.p.count; i++)
+            for (int k = 0; k < 9; k++)
+                ((float *)rp__particles_plane(&f.p, single, k))[i] = (float)rp__particles_f64(&f.p, f.gradient, k)[i];
+        build(&f, order);
+        double *seen = RP_NEW_ARRAY(double, f.p.count), *mass = RP_NEW_ARRAY(double, f.nodes), *momentum[3];
+        for (int a = 0; a < 3; a++)
+            momentum[a] = RP_NEW_ARRAY(double, f.nodes);
+        rp__transfer_options o = options_of(&f, RP_TRANSFER_APIC);
+        o.gradient = single, o.each = count_each, o.context = seen;
+        RP_D(rp__transfer_to_grid)(&f.g, &f.p, &o, f.mass, f.momentum);
+        RP_D(rp__transfer_to_grid_ref)(&f.g, &f.p, &o, mass, momentum);
+        for (int64_t n = 0; n < f.nodes; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                assert_true(fabs(f.momentum[a][n] - momentum[a][n]) < 1e-12);
+        divide(&f);
+        const double *const u[3] = { f.velocity[0], f.velocity[1], f.velocity[2] };
+        RP_D(rp__transfer_to_particles)(&f.g, &f.p, &o, u, NULL, NULL);
+        double *kept = RP_NEW_ARRAY(double, 9 * f.p.count);
+        for (int64_t i = 0; i < f.p.count; i++)
+            for (int k = 0; k < 9; k++)
+                kept[9 * i + k] = (double)((float *)rp__particles_plane(&f.p, single, k))[i];
+        RP_D(rp__transfer_to_particles_ref)(&f.g, &f.p, &o, u, NULL, NULL);
+        for (int64_t i = 0; i < f.p.count; i++) {
+            assert_true(seen[i] == 4); /* four transfers */
+            for (int k = 0; k < 9; k++) {
+                double ref = (double)((float *)rp__particles_plane(&f.p, single, k))[i];
+                assert_true(fabs(kept[9 * i + k] - ref) < 1e-5);
+            }
+        }
+        rp__base_free(seen), rp__base_free(mass), rp__base_free(kept);
+        for (int a = 0; a < 3; a++)
+            rp__base_free(momentum[a]);
+        release(&f);
+    }
+}
+
 static void test_conservation(void **state)
 {
     (void)state;
@@ -467,7 +520,7 @@ static void test_flip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conservation), cmocka_unit_test(test_angular_momentum), cmocka_unit_test(test_affine),
+        cmocka_unit_test(test_conservation), cmocka_unit_test(test_single_gradient), cmocka_unit_test(test_angular_momentum), cmocka_unit_test(test_affine),
         cmocka_unit_test(test_agreement),    cmocka_unit_test(test_periodic),         cmocka_unit_test(test_faces),
         cmocka_unit_test(test_crowd),        cmocka_unit_test(test_threads),          cmocka_unit_test(test_flip),
     };
