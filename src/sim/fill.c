@@ -100,6 +100,27 @@ static rp_result set_orientations(rp_sim *sim, const rp_grains_def *def, int64_t
     return RP_OK;
 }
 
+/* Grains cannot be where a body is: such points are left out, and told. */
+static int64_t leave_out(const rp_sim *sim, const char *name, double *points, int64_t count)
+{
+    int64_t kept = 0;
+    int worst = -1;
+    for (int64_t i = 0; i < count; i++) {
+        bool taken = false;
+        for (int b = 0; b < sim->world.body_count && !taken; b++) {
+            const rp__body *body = &sim->world.bodies[b];
+            taken = body->present && rp__body_distance(body, &body->pose, rp__vec3_load(points + 3 * i), NULL) < 0;
+            worst = taken ? b : worst;
+        }
+        if (!taken)
+            memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
+    }
+    if (kept < count)
+        RP_WARN("%lld of %lld particles of grains '%s' would begin inside bodies, the last of them in '%s'; they are left out",
+                (long long)(count - kept), (long long)count, name, sim->world.bodies[worst].def.name);
+    return kept;
+}
+
 rp_result rp__sim_fill(rp_sim *sim)
 {
     for (int g = 0; g < sim->def.grains_count; g++) {
@@ -112,6 +133,7 @@ rp_result rp__sim_fill(rp_sim *sim)
         rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "grains '%s': ", def->name);
+        count = leave_out(sim, def->name, points, count);
         result = append(sim, points, count, def->material, spacing, def->fill, &first);
         rp__base_free(points);
         if (result == RP_OK)

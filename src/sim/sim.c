@@ -39,6 +39,36 @@ static void tell_overlaps(const rp_sim *sim)
     }
 }
 
+/* A body that lies outside the domain and has nothing to bring it in meets no grains. */
+static void tell_outside(const rp_sim *sim)
+{
+    for (int b = 0; b < sim->world.body_count; b++) {
+        const rp__body *body = &sim->world.bodies[b];
+        double lower[3], upper[3], low[3] = { INFINITY, INFINITY, INFINITY }, high[3] = { -INFINITY, -INFINITY, -INFINITY };
+        bool bounded = true, outside = false;
+        rp_shape_bounds(body->def.shape, lower, upper);
+        for (int a = 0; a < 3; a++)
+            bounded = bounded && isfinite(lower[a]) && isfinite(upper[a]);
+        if (!bounded || body->def.motion || body->def.sequence)
+            continue;
+        for (int k = 0; k < 8; k++) {
+            double corner[3];
+            for (int a = 0; a < 3; a++)
+                corner[a] = k >> a & 1 ? upper[a] : lower[a];
+            rp__vec3 local = rp__vec3_sub(rp__vec3_load(corner), body->centre_local);
+            rp__vec3_store(corner, rp__pose_apply(&body->pose, local));
+            for (int a = 0; a < 3; a++)
+                low[a] = fmin(low[a], corner[a]), high[a] = fmax(high[a], corner[a]);
+        }
+        for (int a = 0; a < sim->def.dim; a++)
+            outside = outside || high[a] < sim->def.lower[a] || low[a] > sim->def.upper[a];
+        if (outside && body->def.kind == RP_BODY_SCRIPTED)
+            RP_WARN("body '%s' lies outside the domain and does not move: no grain will meet it", body->def.name);
+        else if (outside)
+            RP_WARN("body '%s' begins outside the domain; it meets grains only if it comes in", body->def.name);
+    }
+}
+
 static rp_result make_bodies(rp_sim *sim)
 {
     sim->world.bodies = RP_NEW_ARRAY(rp__body, sim->def.body_count);
@@ -50,6 +80,7 @@ static rp_result make_bodies(rp_sim *sim)
         sim->world.body_count++;
     }
     tell_overlaps(sim);
+    tell_outside(sim);
     return RP_OK;
 }
 
