@@ -21,12 +21,23 @@ const validation_case validate_cases[] = {
     { "stopping", case_stopping },
     { "block-on-plane", case_block_on_plane },
     { "bagnold", case_bagnold },
+    { "bagnold-3d", case_bagnold_3d },
+    { "vertical-chute", case_vertical_chute },
+    { "shear-cell", case_shear_cell },
+    { "cohesive-cut", case_cohesive_cut },
     { "collapse-discs", case_collapse_discs },
     { "collapse-grains", case_collapse_grains },
     { "collapse-scaling", case_collapse_scaling },
     { "collapse-methods", case_collapse_methods },
+    { "collapse-axisymmetric", case_collapse_axisymmetric },
+    { "collapse-gravel", case_collapse_gravel },
+    { "metamorphic", case_metamorphic },
     { "silo", case_silo },
     { "beverloo", case_beverloo },
+    { "silo-grains", case_silo_grains },
+    { "beverloo-3d", case_beverloo_3d },
+    { "crater", case_crater },
+    { "drag", case_drag },
     { "heap", case_heap },
     { NULL, NULL },
 };
@@ -91,7 +102,7 @@ static int list_cases(const validate_line *line)
         validation *v = prepare(c, line);
         if (!v)
             return EXIT_FAILED;
-        printf("%-18s %5s s  %-10s %s\n", v->name, validation_text(v, "cost"), affordable(v) ? "affordable" : "costly",
+        printf("%-22s %5s s  %-10s %s\n", v->name, validation_text(v, "cost"), affordable(v) ? "affordable" : "costly",
                validation_text(v, "title"));
         free(v);
     }

@@ -75,6 +75,15 @@ typedef struct run {
     rp_step_stats stats; /* of the last step */
 } run;
 
+/* Replacements in a scene, made one by one: setting(&s, "cell_size=%g", h). */
+enum { SETTINGS_MOST = 16 };
+typedef struct settings {
+    char text[SETTINGS_MOST][320];
+    const char *list[SETTINGS_MOST + 1]; /* ends with NULL */
+    int count;
+} settings;
+void setting(settings *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* A scene of the case's folder with replacements (each "key=value"; the list ends with NULL). False: trouble was noted. */
 bool run_open(validation *v, run *r, const char *scene, const char *const *set);
 bool run_step(validation *v, run *r);
@@ -126,15 +135,31 @@ void case_incline_flow(validation *v);
 void case_stopping(validation *v);
 void case_block_on_plane(validation *v);
 void case_bagnold(validation *v);
+void case_bagnold_3d(validation *v);
+/* validate_shear.c */
+void case_vertical_chute(validation *v);
+void case_shear_cell(validation *v);
+void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);
 void case_collapse_grains(validation *v);
 void case_collapse_scaling(validation *v);
 void case_collapse_methods(validation *v);
+/* validate_collapse3d.c */
+void case_collapse_axisymmetric(validation *v);
+void case_collapse_gravel(validation *v);
 /* validate_flow.c */
 void case_silo(validation *v);
 void case_beverloo(validation *v);
 void case_heap(validation *v);
+/* validate_silo3d.c */
+void case_silo_grains(validation *v);
+void case_beverloo_3d(validation *v);
+/* validate_impact.c */
+void case_crater(validation *v);
+void case_drag(validation *v);
+/* validate_metamorphic.c */
+void case_metamorphic(validation *v);
 
 /* ---- results (validate_report.c) ---- */
 

@@ -236,6 +236,8 @@ typedef struct bagnold_set {
     double theta, mu_s, mu_2, i0, d, h, g, fraction; /* fraction: 1 for bulk density in I */
     double factor;                                   /* on the friction of a control */
     double duration;
+    int up;                                          /* axis across the layer */
+    const char *match;                               /* not NULL: static friction by its angle and this match, as 3D scenes give it */
 } bagnold_set;
 
 static double bagnold_speed(const bagnold_set *b, double y)
@@ -246,19 +248,25 @@ static double bagnold_speed(const bagnold_set *b, double y)
 
 static void one_bagnold(validation *v, const bagnold_set *b, double *x, double *ours, double *exact, int *bins)
 {
-    char tilt[64], mu[64], dynamic[64], field[256], duration[64];
+    char tilt[64], mu[256], dynamic[64], field[256], duration[64];
     double top = bagnold_speed(b, b->h);
     snprintf(tilt, sizeof tilt, "gravity.tilt=%.17g", b->theta);
-    snprintf(mu, sizeof mu, "material.friction=%.17g", b->mu_s * b->factor);
+    if (b->match) /* the angle whose inscribed cone has mu_s */
+        snprintf(mu, sizeof mu, "material={density: 1, volume_fraction: 1, friction_angle: %.17g, match: %s, friction_dynamic: %.17g, "
+                 "inertial_number: %.17g, grain_diameter: %.17g}", asin(b->mu_s / sqrt(1 - b->mu_s * b->mu_s / 3)), b->match, b->mu_2, b->i0, b->d);
+    else
+        snprintf(mu, sizeof mu, "material.friction=%.17g", b->mu_s * b->factor);
     snprintf(dynamic, sizeof dynamic, "material.friction_dynamic=%.17g", b->mu_2 * b->factor);
     snprintf(duration, sizeof duration, "duration=%.17g", b->duration);
-    snprintf(field, sizeof field, "grains.velocity_field=\"%.17g * (1 - math.max(0, 1 - y / %.17g)^1.5), 0, 0\"", top, b->h);
+    snprintf(field, sizeof field, "grains.velocity_field=\"%.17g * (1 - math.max(0, 1 - %c / %.17g)^1.5), 0, 0\"", top, b->up == 2 ? 'z' : 'y', b->h);
     const char *set[] = { tilt, mu, dynamic, duration, field, NULL };
+    if (b->match)
+        set[2] = tilt; /* the law is whole already */
     run r;
     if (!run_open(v, &r, b->scene, set))
         return;
     if (run_until(v, &r, b->duration)) {
-        const double *y = run_plane(&r, "position", 1), *u = run_plane(&r, "velocity", 0), *m = run_plane(&r, "mass", 0);
+        const double *y = run_plane(&r, "position", b->up), *u = run_plane(&r, "velocity", 0), *m = run_plane(&r, "mass", 0);
         double h = rp_sim_definition(r.sim)->cell_size, weight[256] = { 0 }, up = 0, down = 0;
         *bins = (int)lround(b->h / h);
         for (int k = 0; k < *bins; k++)
@@ -277,7 +285,7 @@ static void one_bagnold(validation *v, const bagnold_set *b, double *x, double *
             ours[k] /= weight[k], exact[k] /= weight[k];
             worst = fmax(worst, fabs(ours[k] - exact[k]) / top);
         }
-        if (b->factor != 1) {
+        if (b->factor != 1 || (b->match && strcmp(b->match, "circumscribed") == 0)) {
             validation_control(v, CHECK_RELATIVE, "speed", top, top * up / down, "%s: surface speed [m/s]", b->name);
         } else {
             validation_check(v, CHECK_RELATIVE, "speed", top, top * up / down, "%s: surface speed of the fitted profile [m/s]", b->name);
@@ -288,19 +296,13 @@ static void one_bagnold(validation *v, const bagnold_set *b, double *x, double *
     run_close(&r);
 }
 
-void case_bagnold(validation *v)
+static void bagnold_runs(validation *v, const bagnold_set *sets, int count, const char *title)
 {
-    const double degree = acos(-1.0) / 180;
-    const bagnold_set sets[] = {
-        { "set 1", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1, 20 },
-        { "set 2, 24°", "scene-beads.yaml", 24 * degree, 0.3819, 0.6435, 0.279, 0.0005, 0.02, 9.81, 0.6, 1, 1 },
-        { "set 2, 28°", "scene-beads.yaml", 28 * degree, 0.3819, 0.6435, 0.279, 0.0005, 0.02, 9.81, 0.6, 1, 1 },
-        { "control, set 1 with 1.3 \xce\xbc", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1.3, 20 },
-    };
-    static double x[4][256], ours[4][256], exact[4][256];
-    rp_plot_line lines[8];
+    enum { MOST = 4 };
+    static double x[MOST][256], ours[MOST][256], exact[MOST][256];
+    rp_plot_line lines[MOST + 1];
     int used = 0;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < count && k < MOST; k++) {
         int bins = 0;
         one_bagnold(v, &sets[k], x[k], ours[k], exact[k], &bins);
         if (!bins)
@@ -313,7 +315,30 @@ void case_bagnold(validation *v)
         lines[used++] = (rp_plot_line){ .name = sets[k].name, .x = x[k], .y = ours[k], .count = bins, .points = true };
     }
     rp_plot_def plot = rp_default_plot_def();
-    plot.title = "Bagnold flow", plot.x_label = "height / depth of the layer", plot.y_label = "speed / exact surface speed";
+    plot.title = title, plot.x_label = "height / depth of the layer", plot.y_label = "speed / exact surface speed";
     plot.lines = lines, plot.line_count = used;
     validation_plot(v, "profile", "Steady flow down a slope under mu(I)", &plot);
+}
+
+void case_bagnold(validation *v)
+{
+    const double degree = acos(-1.0) / 180;
+    const bagnold_set sets[] = {
+        { "set 1", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1, 20, 1, NULL },
+        { "set 2, 24°", "scene-beads.yaml", 24 * degree, 0.3819, 0.6435, 0.279, 0.0005, 0.02, 9.81, 0.6, 1, 1, 1, NULL },
+        { "set 2, 28°", "scene-beads.yaml", 28 * degree, 0.3819, 0.6435, 0.279, 0.0005, 0.02, 9.81, 0.6, 1, 1, 1, NULL },
+        { "control, set 1 with 1.3 \xce\xbc", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1.3, 20, 1, NULL },
+    };
+    bagnold_runs(v, sets, 4, "Bagnold flow");
+}
+
+void case_bagnold_3d(validation *v)
+{
+    double duration = validation_number(v, "duration");
+    const bagnold_set sets[] = {
+        { "set 1", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1, duration, 2, "inscribed" },
+        { "control, 1.3 \xce\xbc", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1.3, duration, 2, NULL },
+        { "control, circumscribed cone", "scene.yaml", 0.43, 0.38, 0.64, 0.3, 0.04, 1, 1, 1, 1, duration, 2, "circumscribed" },
+    };
+    bagnold_runs(v, sets, 3, "Bagnold flow in 3D");
 }

@@ -157,6 +157,18 @@ void validation_plot(validation *v, const char *name, const char *caption, rp_pl
 
 /* ---- runs ---- */
 
+void setting(settings *s, const char *format, ...)
+{
+    if (s->count == SETTINGS_MOST)
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(s->text[s->count], sizeof s->text[0], format, list);
+    va_end(list);
+    s->list[s->count] = s->text[s->count];
+    s->list[++s->count] = NULL;
+}
+
 bool run_open(validation *v, run *r, const char *scene, const char *const *set)
 {
     *r = (run){ 0 };

@@ -1,0 +1,195 @@
+/* Collapses in three dimensions: round columns against the published laws, and gravel and beads in a channel. */
+#include "validate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BINS = 256, SECTORS = 4, RATIOS = 4 };
+
+/* Heights over rings about the z axis in the quarter x, y > 0; sector < 0: all of it. */
+static void ring_heights(const run *r, double fraction, double width, int bins, int sector, double *heights)
+{
+    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
+    double quarter = acos(0.0), angle = sector < 0 ? quarter : quarter / SECTORS;
+    memset(heights, 0, (size_t)bins * sizeof *heights);
+    for (int64_t i = 0; i < run_count(r); i++) {
+        double radius = hypot(x[i], y[i]), at = radius / width - 0.5, low = floor(at), part = at - low;
+        int mine = (int)(SECTORS * atan2(y[i], x[i]) / quarter);
+        if (sector >= 0 && mine != sector && !(mine == SECTORS && sector == SECTORS - 1))
+            continue;
+        for (int k = 0; k < 2; k++) { /* shared between two rings */
+            int bin = (int)low + k;
+            bin = bin < 0 ? 0 : bin;
+            double area = 0.5 * angle * width * width * (2 * bin + 1);
+            if (bin < bins)
+                heights[bin] += (k ? part : 1 - part) * volume[i] / (fraction * area);
+        }
+    }
+}
+
+typedef struct round_column {
+    double front, top, unround; /* run-out / R, final height / R, spread of the front over the sectors */
+} round_column;
+
+static bool run_round(validation *v, double ratio, const char *match, round_column *out, double *x, double *heights, int *bins)
+{
+    double radius = validation_number(v, "radius"), height = ratio * radius, angle = validation_number(v, "friction_angle");
+    double reach = radius * (1 + 1.35 * (ratio < 1.7 ? 1.24 * ratio : 1.6 * sqrt(ratio)) + 0.4), cell = validation_number(v, "cell");
+    double wide = cell * ceil(reach / cell), tall = cell * (ceil(height / cell) + 2), sector[BINS], mean = 0, square = 0;
+    settings s = { 0 };
+    setting(&s, "domain=[%.17g, %.17g, %.17g]", wide, wide, tall);
+    setting(&s, "cell_size=%.17g", cell);
+    setting(&s, "duration=%.17g", 6 * sqrt(height / 9.81));
+    setting(&s, "grains.shape={cylinder: {from: [0, 0, -1], to: [0, 0, %.17g], radius: %.17g}}", height, radius);
+    setting(&s, "material={bulk_density: 1500, friction_angle: %.17g deg, match: %s}", angle, match);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return false;
+    bool good = run_until(v, &r, rp_sim_definition(r.sim)->duration);
+    double fraction = rp_sim_definition(r.sim)->materials[0].volume_fraction, least = validation_number(v, "front_cells") * cell;
+    *bins = (int)lround(wide / cell);
+    ring_heights(&r, fraction, cell, *bins, -1, heights);
+    out->front = front_of(heights, *bins, cell, least) / radius - 1;
+    out->top = (heights[0] + 3 * heights[1]) / 4 / radius;
+    for (int k = 0; k < SECTORS; k++) {
+        ring_heights(&r, fraction, cell, *bins, k, sector);
+        double front = front_of(sector, *bins, cell, least);
+        mean += front / SECTORS, square += front * front / SECTORS;
+    }
+    out->unround = sqrt(fmax(square - mean * mean, 0)) / mean;
+    for (int k = 0; k < *bins; k++)
+        x[k] = (k + 0.5) * cell / radius, heights[k] /= radius;
+    run_close(&r);
+    return good;
+}
+
+void case_collapse_axisymmetric(validation *v)
+{
+    static const double ratios[RATIOS] = { 0.5, 1, 2, 4 };
+    static double x[RATIOS][BINS], heights[RATIOS][BINS];
+    static char names[RATIOS][32];
+    double logs[RATIOS], outs[RATIOS], ours[RATIOS], law[RATIOS], slope, offset;
+    rp_plot_line lines[RATIOS];
+    round_column c;
+    for (int k = 0; k < RATIOS; k++) {
+        int bins = 0;
+        if (!run_round(v, ratios[k], "inscribed", &c, x[k], heights[k], &bins))
+            return;
+        law[k] = ratios[k] < 1.7 ? 1.24 * ratios[k] : 1.6 * sqrt(ratios[k]);
+        ours[k] = c.front, logs[k] = log(ratios[k]), outs[k] = log(c.front);
+        validation_check(v, CHECK_RELATIVE, "runout", law[k], c.front, "H/R = %g: run-out / R", ratios[k]);
+        validation_check(v, CHECK_RELATIVE, "height", fmin(ratios[k], 0.74), c.top, "H/R = %g: final height / R", ratios[k]);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "unround"), c.unround, "H/R = %g: spread of the front over azimuths", ratios[k]);
+        snprintf(names[k], sizeof names[k], "H/R = %g", ratios[k]);
+        lines[k] = (rp_plot_line){ .name = names[k], .x = x[k], .y = heights[k], .count = bins };
+    }
+    fit_line(logs, outs, 2, &slope, &offset, NULL);
+    validation_check(v, CHECK_ABSOLUTE, "exponent", 1, slope, "exponent of the run-out, H/R from 0.5 to 1");
+    fit_line(logs + 2, outs + 2, 2, &slope, &offset, NULL);
+    validation_check(v, CHECK_ABSOLUTE, "exponent", 0.5, slope, "exponent of the run-out, H/R from 2 to 4");
+    static double xc[BINS], hc[BINS];
+    int bins = 0;
+    if (run_round(v, 1, "circumscribed", &c, xc, hc, &bins))
+        validation_control(v, CHECK_RELATIVE, "runout", law[1], c.front, "control, circumscribed cone: run-out / R of H/R = 1");
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Round columns, at rest", plot.x_label = "r / R", plot.y_label = "h / R";
+    plot.lines = lines, plot.line_count = RATIOS;
+    validation_plot(v, "profiles", "Heaps left by round columns", &plot);
+    rp_plot_line laws[] = { { .name = "ours", .x = ratios, .y = ours, .count = RATIOS, .points = true },
+                            { .name = "Lube et al. 2004", .x = ratios, .y = law, .count = RATIOS } };
+    plot = rp_default_plot_def();
+    plot.title = "Run-out of round columns", plot.x_label = "H / R", plot.y_label = "run-out / R";
+    plot.log_x = plot.log_y = true;
+    plot.lines = laws, plot.line_count = 2;
+    validation_plot(v, "runout", "Run-out against the aspect ratio", &plot);
+}
+
+/* ---- gravel and beads in a channel with a gate that is drawn up ---- */
+
+typedef struct channel {
+    double slope, height, length, bulk, mu, wall, tau, lift, window, bound;
+} channel;
+
+/* Columns of collapse-gravel/runs.csv, see its head. */
+static channel channel_of(const table *t, int row)
+{
+    return (channel){ .bulk = table_at(t, row, 3), .slope = table_at(t, row, 4), .height = table_at(t, row, 5), .length = table_at(t, row, 7),
+                      .window = table_at(t, row, 11), .bound = table_at(t, row, 13), .mu = table_at(t, row, 14), .wall = table_at(t, row, 15),
+                      .tau = table_at(t, row, 16), .lift = table_at(t, row, 17) };
+}
+
+/* Front past the gate / H, and the mean speed at the end / sqrt(g H). */
+static bool run_channel(validation *v, const channel *c, double *front, double *speed, double *x, double *heights, int *bins)
+{
+    double cell = validation_number(v, "cell"), half = validation_number(v, "half_width");
+    double left = -cell * round(c->length / cell), right = cell * ceil(1.15 * c->bound * c->height / cell);
+    settings s = { 0 };
+    setting(&s, "domain={lower: [%.17g, 0, 0], upper: [%.17g, %.17g, %.17g]}", left, right, half, cell * (ceil(c->height / cell) + 2));
+    setting(&s, "cell_size=%.17g", cell);
+    setting(&s, "duration=%.17g", c->window);
+    setting(&s, "gravity={magnitude: 9.81, tilt: %.17g deg}", c->slope);
+    setting(&s, "material={bulk_density: %.17g, friction: %.17g}", c->bulk, c->mu);
+    setting(&s, "walls={all: slip, back: %.17g, bottom: %.17g}", c->wall, c->mu);
+    setting(&s, "grains.shape={box: {lower: [%.17g, -1, -1], upper: [0, 1, %.17g]}}", left, c->height);
+    setting(&s, "bodies.0.motion=\"0, 0, %.17g * (t - %.17g * (1 - math.exp(-t / %.17g))), 0, 0, 0\"", c->lift, c->tau, c->tau);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return false;
+    bool good = run_until(v, &r, c->window);
+    *bins = (int)lround((right - left) / cell);
+    *bins = *bins > BINS ? BINS : *bins;
+    run_heights(&r, rp_sim_definition(r.sim)->materials[0].volume_fraction, left, right, heights, *bins);
+    for (int k = 0; k < *bins; k++)
+        x[k] = (left + (k + 0.5) * cell) / c->height, heights[k] /= half * c->height;
+    *front = (left + front_of(heights, *bins, cell, validation_number(v, "front_height") / c->height)) / c->height;
+    const double *m = run_plane(&r, "mass", 0);
+    double sum = 0, mass = 0;
+    for (int64_t i = 0; i < run_count(&r); i++) {
+        double square = 0;
+        for (int a = 0; a < 3; a++)
+            square += run_plane(&r, "velocity", a)[i] * run_plane(&r, "velocity", a)[i];
+        sum += m[i] * sqrt(square), mass += m[i];
+    }
+    *speed = sum / mass / sqrt(9.81 * c->height);
+    run_close(&r);
+    return good;
+}
+
+void case_collapse_gravel(validation *v)
+{
+    enum { RUNS = 9 };
+    static const char *const names[RUNS] = { "gravel 0°", "gravel 5°", "gravel 10°", "gravel 15°", "beads 0°",
+                                             "beads 5°",  "beads 10°", "beads 15°",  "beads 20°" };
+    static double x[RUNS][BINS], heights[RUNS][BINS];
+    double fronts[RUNS], inverse[RUNS], slope, offset, r2;
+    rp_plot_line lines[RUNS];
+    table t;
+    if (!table_read(v, "runs.csv", &t))
+        return;
+    if (t.rows != RUNS)
+        validation_trouble(v, "runs.csv has %d rows, not %d", t.rows, RUNS);
+    for (int k = 0; k < RUNS && !v->trouble[0]; k++) {
+        channel c = channel_of(&t, k);
+        double speed = NAN;
+        int bins = 0;
+        if (!run_channel(v, &c, &fronts[k], &speed, x[k], heights[k], &bins))
+            break;
+        inverse[k] = 1 / (c.mu - tan(c.slope * acos(-1.0) / 180));
+        validation_check(v, CHECK_BELOW, NULL, c.bound, fronts[k], "%s: front / H within the window of the camera", names[k]);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "rest"), speed, "%s: mean speed at its end, in \xe2\x88\x9a(gH)", names[k]);
+        lines[k] = (rp_plot_line){ .name = names[k], .x = x[k], .y = heights[k], .count = bins };
+    }
+    table_free(&t);
+    if (v->trouble[0])
+        return;
+    fit_line(inverse, fronts, 4, &slope, &offset, &r2);
+    validation_check(v, CHECK_ABOVE, NULL, 0, slope, "gravel: growth of front / H with 1 / (\xce\xbc - tan \xce\xb8)");
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_r_squared"), r2, "gravel: R² of a line through it");
+    fit_line(inverse + 4, fronts + 4, 5, &slope, &offset, &r2);
+    validation_check(v, CHECK_ABOVE, NULL, 0, slope, "beads: growth of front / H with 1 / (\xce\xbc - tan \xce\xb8)");
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_r_squared"), r2, "beads: R² of a line through it");
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Gravel and beads in a channel, at the end", plot.x_label = "x / H from the gate", plot.y_label = "h / H";
+    plot.lines = lines, plot.line_count = RUNS;
+    validation_plot(v, "profiles", "Heaps in the channel at the end of the window", &plot);
+}
