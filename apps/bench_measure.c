@@ -354,7 +354,7 @@ bool bench_measure(const benchmark *b, const bench_settings *s, FILE *to, bool *
 {
     bool good = true;
     int most = b->kind == BENCH_SCENE && s->threads == 0 && rp_machine_cores() > 1 ? 2 : 1;
-    for (int k = 1; k <= most; k++) {
+    for (int k = b->refine >= 4 ? most : 1; k <= most; k++) { /* the largest takes minutes: once */
         int threads = s->threads > 0 ? s->threads : k;
         double begin = progress_seconds();
         char *text = in_process(measure_one, b, s, threads);

@@ -26,6 +26,7 @@ const validation_case validate_cases[] = {
     { "shear-cell", case_shear_cell },
     { "cohesive-cut", case_cohesive_cut },
     { "collapse-discs", case_collapse_discs },
+    { "collapse-discs-tall", case_collapse_discs_tall },
     { "collapse-grains", case_collapse_grains },
     { "collapse-scaling", case_collapse_scaling },
     { "collapse-methods", case_collapse_methods },

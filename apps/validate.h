@@ -142,6 +142,7 @@ void case_shear_cell(validation *v);
 void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);
+void case_collapse_discs_tall(validation *v);
 void case_collapse_grains(validation *v);
 void case_collapse_scaling(validation *v);
 void case_collapse_methods(validation *v);

@@ -12,14 +12,19 @@ typedef struct slope_run {
     double friction_factor; /* 1, or what a negative control multiplies friction with */
     double duration;
     const char *sampling;   /* NULL: as in the scene */
+    bool circumscribed;     /* a negative control: the cone about the angle whose inscribed cone has the friction given */
 } slope_run;
 
 static bool open_slope(validation *v, run *r, const slope_run *s, double friction, double tangent, double speed)
 {
-    char tilt[64], mu[64], method[64], duration[64], velocity[64], sampling[64], per_cell[64];
+    char tilt[64], mu[128], method[64], duration[64], velocity[64], sampling[64], per_cell[64];
     bool dim3 = strstr(s->scene, "3d") != NULL; /* particles on a lattice of 2 in each direction of a cell */
     snprintf(tilt, sizeof tilt, "gravity.tilt=%.17g", atan(tangent));
-    snprintf(mu, sizeof mu, "material.friction=%.17g", friction * s->friction_factor);
+    if (s->circumscribed)
+        snprintf(mu, sizeof mu, "material={bulk_density: 1500, friction_angle: %.17g, match: circumscribed}",
+                 asin(friction / sqrt(1 - friction * friction / 3)));
+    else
+        snprintf(mu, sizeof mu, "material.friction=%.17g", friction * s->friction_factor);
     snprintf(method, sizeof method, "method=%s", s->method);
     snprintf(duration, sizeof duration, "duration=%.17g", s->duration);
     snprintf(velocity, sizeof velocity, "grains.velocity=[%.17g, 0, 0]", speed);
@@ -32,10 +37,10 @@ static bool open_slope(validation *v, run *r, const slope_run *s, double frictio
 void case_incline_rest(validation *v)
 {
     static const slope_run runs[] = {
-        { "2D", "scene.yaml", "nonsmooth", 1, 10, NULL },
-        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 10, "jittered" },
-        { "3D", "scene-3d.yaml", "nonsmooth", 1, 10, NULL },
-        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 3, NULL },
+        { "2D", "scene.yaml", "nonsmooth", 1, 10, NULL, false },
+        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 10, "jittered", false },
+        { "3D", "scene-3d.yaml", "nonsmooth", 1, 10, NULL, false },
+        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 3, NULL, false },
     };
     double mu = validation_number(v, "friction"), part = validation_number(v, "part");
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
@@ -55,7 +60,7 @@ void case_incline_rest(validation *v)
     }
     double bound = mu / sqrt(1 - mu * mu);
     for (int k = 0; k < 2; k++) {
-        slope_run above = { "", "scene.yaml", k ? "elastoplastic" : "nonsmooth", 1, 1, NULL };
+        slope_run above = { "", "scene.yaml", k ? "elastoplastic" : "nonsmooth", 1, 1, NULL, false };
         run r;
         if (!open_slope(v, &r, &above, mu, 1.1 * bound, 0))
             return;
@@ -69,12 +74,13 @@ void case_incline_rest(validation *v)
 void case_incline_flow(validation *v)
 {
     static const slope_run runs[] = {
-        { "2D", "scene.yaml", "nonsmooth", 1, 1, NULL },
-        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 1, "jittered" },
-        { "3D", "scene-3d.yaml", "nonsmooth", 1, 1, NULL },
-        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 1, NULL },
-        { "control, 2D with 1.3 \xce\xbc", "scene.yaml", "nonsmooth", 1.3, 1, NULL },
-        { "control, 2D elastoplastic with 1.3 \xce\xbc", "scene.yaml", "elastoplastic", 1.3, 1, NULL },
+        { "2D", "scene.yaml", "nonsmooth", 1, 1, NULL, false },
+        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 1, "jittered", false },
+        { "3D", "scene-3d.yaml", "nonsmooth", 1, 1, NULL, false },
+        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 1, NULL, false },
+        { "control, 2D with 1.3 \xce\xbc", "scene.yaml", "nonsmooth", 1.3, 1, NULL, false },
+        { "control, 2D elastoplastic with 1.3 \xce\xbc", "scene.yaml", "elastoplastic", 1.3, 1, NULL, false },
+        { "control, 3D with the circumscribed cone", "scene-3d.yaml", "nonsmooth", 1, 1, NULL, true },
     };
     enum { RUNS = sizeof runs / sizeof *runs, MOST = 8192 };
     double mu = validation_number(v, "friction"), tangent = validation_number(v, "tangent");
@@ -105,7 +111,7 @@ void case_incline_flow(validation *v)
             return;
         }
         fit_line(times[k] + first, speeds[k] + first, n - first, &slope, &offset, NULL);
-        if (runs[k].friction_factor != 1) {
+        if (runs[k].friction_factor != 1 || runs[k].circumscribed) {
             validation_control(v, CHECK_RELATIVE, "acceleration", exact, slope, "%s: acceleration [m/s²]", runs[k].name);
         } else {
             validation_check(v, CHECK_RELATIVE, "acceleration", exact, slope, "%s: acceleration [m/s²]", runs[k].name);
@@ -123,10 +129,10 @@ void case_incline_flow(validation *v)
 void case_stopping(validation *v)
 {
     static const slope_run runs[] = {
-        { "2D", "scene.yaml", "nonsmooth", 1, 1, NULL },
-        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 1, "jittered" },
-        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 1, NULL },
-        { "control, 2D with 1.3 \xce\xbc", "scene.yaml", "nonsmooth", 1.3, 1, NULL },
+        { "2D", "scene.yaml", "nonsmooth", 1, 1, NULL, false },
+        { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 1, "jittered", false },
+        { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 1, NULL, false },
+        { "control, 2D with 1.3 \xce\xbc", "scene.yaml", "nonsmooth", 1.3, 1, NULL, false },
     };
     enum { RUNS = sizeof runs / sizeof *runs, MOST = 8192 };
     double mu = validation_number(v, "friction"), tangent = validation_number(v, "tangent");
