@@ -2,7 +2,7 @@
 #include "elastoplastic/elastoplastic.h"
 #include "math/lanes.h"
 
-/* SMALL: with these terms exp and log are exact to rounding. exp: SMALL^n / (n + 1)!; log: (SMALL / 2)^(2 n) / (2 n + 1). */
+/* SMALL: with these terms exp and log are exact to rounding. exp: SMALL^n / (n + 1)!; log: SMALL^n / (n + 1). */
 #define REAL double
 #define NAME(name) double_##name
 #define EIGEN rp__lanes_eigen_sym3
@@ -11,7 +11,7 @@
 #define ABS fabs
 #define SMALL 0.1
 #define EXP_TERMS 10
-#define LOG_TERMS 6
+#define LOG_TERMS 15
 #include "elastoplastic/law_lanes.h"
 
 #define REAL float
@@ -21,8 +21,8 @@
 #define SQRT sqrtf
 #define ABS fabsf
 #define SMALL 0.1f
-#define EXP_TERMS 5
-#define LOG_TERMS 3
+#define EXP_TERMS 6
+#define LOG_TERMS 7
 #include "elastoplastic/law_lanes.h"
 
 void rp__elastoplastic_stress_kernel(const rp__elastoplastic_step *step, rp__particles *p, int64_t begin, int64_t end)

@@ -106,58 +106,48 @@ static inline void NAME(eigen_plane)(REAL (*restrict s)[RP_LANES], REAL (*restri
 
 /* ---- small strains: no principal directions ---- */
 
-/* out = exp(2 e) - I by Taylor's polynomial, for ||2 e|| <= SMALL. */
-static inline void NAME(expm1_small)(REAL (*restrict e)[RP_LANES], REAL (*restrict out)[RP_LANES])
+/* out = sum_n coefficient[n - 1] a^n, n = 1 … terms. A matrix satisfies its characteristic equation,
+ *     a³ = I1 a² - I2 a + I3 I,
+ * so Horner's scheme on x a² + y a + z I takes three numbers a term. */
+static inline void NAME(series)(REAL (*restrict a)[RP_LANES], const REAL *restrict coefficient, int terms,
+                                REAL (*restrict out)[RP_LANES])
 {
-    RP_LANES_ALIGNED REAL a[6][RP_LANES], next[6][RP_LANES];
-    for (int k = 0; k < 6; k++)
-        RP_FOR_LANES (l) {
-            a[k][l] = 2 * e[k][l];
-            out[k][l] = a[k][l] * ((REAL)1 / EXP_TERMS);
+    RP_FOR_LANES (l) {
+        REAL xx = a[0][l], yy = a[1][l], zz = a[2][l], xy = a[3][l], xz = a[4][l], yz = a[5][l];
+        REAL cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - yy * xz; /* cofactors */
+        REAL one = xx + yy + zz, two = cxx + xx * zz - xz * xz + xx * yy - xy * xy, three = xx * cxx + xy * cxy + xz * cxz;
+        REAL x = 0, y = 0, z = coefficient[terms - 1];
+        for (int n = terms - 2; n >= 0; n--) {
+            REAL next = x * one + y;
+            y = z - x * two;
+            z = x * three + coefficient[n];
+            x = next;
         }
-    for (int n = EXP_TERMS - 1; n >= 1; n--) {
-        NAME(product)(a, out, next);
-        for (int k = 0; k < 6; k++)
-            RP_FOR_LANES (l)
-                out[k][l] = (a[k][l] + next[k][l]) * ((REAL)1 / (REAL)n);
+        REAL square = x * one + y, linear = z - x * two, constant = x * three;
+        out[0][l] = square * (xx * xx + xy * xy + xz * xz) + linear * xx + constant;
+        out[1][l] = square * (xy * xy + yy * yy + yz * yz) + linear * yy + constant;
+        out[2][l] = square * (xz * xz + yz * yz + zz * zz) + linear * zz + constant;
+        out[3][l] = square * (xx * xy + xy * yy + xz * yz) + linear * xy;
+        out[4][l] = square * (xx * xz + xy * yz + xz * zz) + linear * xz;
+        out[5][l] = square * (xy * xz + yy * yz + yz * zz) + linear * yz;
     }
 }
 
-/* out = log(I + b) / 2 for ||b|| <= SMALL: with s = b (2 I + b)^-1 it is atanh(s) = s (I + s²/3 + s⁴/5 + …). */
+/* out = exp(2 e) - I for ||2 e|| <= SMALL. */
+static inline void NAME(expm1_small)(REAL (*restrict e)[RP_LANES], REAL (*restrict out)[RP_LANES])
+{
+    static const REAL coefficient[] = { (REAL)2, (REAL)2, (REAL)4 / 3, (REAL)2 / 3, (REAL)4 / 15, (REAL)4 / 45, (REAL)8 / 315,
+                                        (REAL)2 / 315, (REAL)4 / 2835, (REAL)4 / 14175 }; /* 2^n / n! */
+    NAME(series)(e, coefficient, EXP_TERMS, out);
+}
+
+/* out = log(I + b) / 2 for ||b|| <= SMALL. */
 static inline void NAME(half_log_small)(REAL (*restrict b)[RP_LANES], REAL (*restrict out)[RP_LANES])
 {
-    RP_LANES_ALIGNED REAL inverse[6][RP_LANES], s[6][RP_LANES], z[6][RP_LANES], next[6][RP_LANES];
-    RP_FOR_LANES (l) {
-        REAL xx = 2 + b[0][l], yy = 2 + b[1][l], zz = 2 + b[2][l], xy = b[3][l], xz = b[4][l], yz = b[5][l];
-        REAL cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - yy * xz;
-        REAL scale = 1 / (xx * cxx + xy * cxy + xz * cxz);
-        inverse[0][l] = scale * cxx;
-        inverse[1][l] = scale * (xx * zz - xz * xz);
-        inverse[2][l] = scale * (xx * yy - xy * xy);
-        inverse[3][l] = scale * cxy;
-        inverse[4][l] = scale * cxz;
-        inverse[5][l] = scale * (xy * xz - xx * yz);
-    }
-    NAME(product)(b, inverse, s);
-    NAME(product)(s, s, z);
-    for (int k = 0; k < 6; k++)
-        RP_FOR_LANES (l)
-            out[k][l] = z[k][l] * ((REAL)1 / (2 * LOG_TERMS + 1));
-    for (int n = LOG_TERMS - 1; n >= 1; n--) {
-        RP_FOR_LANES (l) {
-            out[0][l] += (REAL)1 / (REAL)(2 * n + 1);
-            out[1][l] += (REAL)1 / (REAL)(2 * n + 1);
-            out[2][l] += (REAL)1 / (REAL)(2 * n + 1);
-        }
-        NAME(product)(z, out, next);
-        for (int k = 0; k < 6; k++)
-            RP_FOR_LANES (l)
-                out[k][l] = next[k][l];
-    }
-    NAME(product)(s, out, next);
-    for (int k = 0; k < 6; k++)
-        RP_FOR_LANES (l)
-            out[k][l] = s[k][l] + next[k][l];
+    static const REAL coefficient[] = { (REAL)0.5, (REAL)-1 / 4, (REAL)1 / 6, (REAL)-1 / 8, (REAL)0.1, (REAL)-1 / 12, (REAL)1 / 14,
+                                        (REAL)-1 / 16, (REAL)1 / 18, (REAL)-1 / 20, (REAL)1 / 22, (REAL)-1 / 24, (REAL)1 / 26,
+                                        (REAL)-1 / 28, (REAL)1 / 30, (REAL)-1 / 32 };
+    NAME(series)(b, coefficient, LOG_TERMS, out);
 }
 
 /* The largest Frobenius norm of the lanes is at most `bound`. */
@@ -284,6 +274,17 @@ static inline void NAME(store)(REAL *restrict to, int count, const REAL *restric
         to[l] = in[l];
 }
 
+/* The law of all lanes, when they have one. */
+static inline const rp__elastoplastic_law *NAME(common_law)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first,
+                                                            int count)
+{
+    const int32_t *material = f->material + first;
+    int32_t differs = 0;
+    for (int l = 1; l < count; l++)
+        differs |= material[l] ^ material[0];
+    return differs ? NULL : &step->laws[material[0]];
+}
+
 /* What the particles of the lanes carry. */
 typedef struct NAME(lane_state) {
     RP_LANES_ALIGNED REAL strain[6][RP_LANES], tau[6][RP_LANES];
@@ -313,7 +314,16 @@ static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(
                 RP_FOR_LANES (l)
                     g[i][j][l] = (REAL)(step->dt * c[l]);
         }
-    for (int l = 0; l < RP_LANES; l++) {
+    const rp__elastoplastic_law *common = NAME(common_law)(step, f, first, count);
+    if (common && !common->hardens) {
+        REAL cone = (REAL)common->cone, stiffness = (REAL)common->stiffness, yields = common->elastic ? (REAL)0 : (REAL)1;
+        RP_FOR_LANES (l) {
+            s->w.cone[l] = cone;
+            s->w.stiffness[l] = stiffness;
+            s->w.yields[l] = yields;
+        }
+    }
+    for (int l = 0; l < RP_LANES && !(common && !common->hardens); l++) {
         const rp__elastoplastic_law *law = &step->laws[f->material[first + (l < count ? l : 0)]];
         s->w.cone[l] = (REAL)(law->hardens ? rp__elastoplastic_cone(law, (double)s->w.q[l]) : law->cone);
         s->w.stiffness[l] = (REAL)law->stiffness;
@@ -328,8 +338,20 @@ static inline void NAME(pull)(const rp__elastoplastic_step *step, const NAME(pla
                               NAME(lane_state) *restrict s)
 {
     RP_LANES_ALIGNED REAL b[6][RP_LANES], shear[RP_LANES], lame[RP_LANES], factor[RP_LANES], solid[RP_LANES];
-    bool any_solid = false;
-    for (int l = 0; l < RP_LANES; l++) {
+    const rp__elastoplastic_law *common = count == RP_LANES ? NAME(common_law)(step, f, first, count) : NULL;
+    bool any_solid = common && common->elastic;
+    if (common) {
+        REAL mu = (REAL)common->shear, lambda = (REAL)common->lame, is_solid = common->elastic ? (REAL)1 : (REAL)0;
+        double scale = step->dt * step->inverse_d * common->inverse_fraction;
+        const double *volume = f->volume + first, *mass = f->mass + first;
+        RP_FOR_LANES (l) {
+            shear[l] = mu;
+            lame[l] = lambda;
+            solid[l] = is_solid;
+            factor[l] = (REAL)(scale * (volume[l] / mass[l]));
+        }
+    }
+    for (int l = 0; l < RP_LANES && !common; l++) {
         int64_t i = first + (l < count ? l : 0);
         const rp__elastoplastic_law *law = &step->laws[f->material[i]];
         shear[l] = (REAL)law->shear;
