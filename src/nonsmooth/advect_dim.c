@@ -6,13 +6,19 @@
 #include <math.h>
 #include <string.h>
 
+#define NS_PRESSED 0.05 /* of the weight of a layer one cell thick */
+#define NS_UNLOAD 5.0   /* looseness gained on the way of a cell */
+
 typedef struct job {
     ns_system *y;
     const rp__world *world;
     double dt;
     const double *displacement; /* node, NS_PAD; NULL: none */
-    double *gradient[9], *ellipsoid[6], *size, *friction, *cohesion;
-    double *pressure;           /* node: p; NULL when mu(I) is not used */
+    double *gradient[9], *ellipsoid[6], *size, *friction, *cohesion, *looseness;
+    double *pressure, *smooth;  /* stress: p; p without its alternating part */
+    double pressed;             /* above this pressure grains touch */
+    double carried;             /* a smaller change of velocity than this: gravity does not act alone */
+    bool varied;
     double low[3], high[3];     /* particles stay between */
 } job;
 
@@ -34,6 +40,75 @@ NS_INLINE ns_four interpolate(const ns_four *c, const double *t, ns_four *d)
     d[1] = a1 - a0;
     return a0 + t[1] * d[1];
 #endif
+}
+
+/* The rate of stretching du_a/dx_a that grains in contact keep.
+ *
+ * Stresses at nodes see strains averaged over the cells around a node. Velocities that alternate from node to node have none: they would
+ * be kept by c_p = grad u(x_p), and slowly gather the grains of every second cell. So grains in contact keep the stretching
+ * that the stresses see: averaged at the nodes from the centres of the cells around them, by volume, and interpolated. It is the same for
+ * affine velocities. Free grains keep grad u(x_p). The operator g is used up by now; its rows hold cell and node values. */
+static double *row_of(const ns_system *y, int64_t i)
+{
+    return y->g + i * y->stencil * RP_DIM;
+}
+
+static void cell_stretching(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ns_system *y = ((job *)context)->y;
+    double factor = (RP_DIM == 3 ? 0.25 : 0.5) / y->lattice.h;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++)
+        for (int cell = 0; cell < RP_BLOCK_NODES; cell++) {
+            int64_t i = block * RP_BLOCK_NODES + cell;
+            double d[RP_DIM] = { 0 };
+            if (!(y->cell[NS_CELL * i + NS_BERNSTEIN] > 0))
+                continue;
+            for (int k = 0; k < NS_CORNERS; k++) {
+                const double *u = ns_velocity(y, ns_tile_node(y, block, ns_tile_of_local(cell) + ns_corner(k)));
+                for (int a = 0; a < RP_DIM; a++)
+                    d[a] += (k >> a & 1) ? u[a] : -u[a];
+            }
+            for (int a = 0; a < RP_DIM; a++)
+                row_of(y, i)[a] = factor * d[a];
+        }
+}
+
+static void node_stretching(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ns_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++)
+        for (int l = 0; l < RP_BLOCK_NODES; l++) {
+            double sum[RP_DIM] = { 0 }, volume = 0;
+            for (int k = 0; k < NS_CORNERS; k++) {
+                int64_t cell = ns_tile_node(y, block, ns_tile_of_local(l) - ns_corner(k));
+                double v = cell < 0 ? 0 : y->cell[NS_CELL * cell + NS_BERNSTEIN];
+                if (!(v > 0))
+                    continue;
+                volume += v;
+                for (int a = 0; a < RP_DIM; a++)
+                    sum[a] += v * row_of(y, cell)[a];
+            }
+            double *to = row_of(y, block * RP_BLOCK_NODES + l) + RP_DIM;
+            for (int a = 0; a < RP_DIM; a++)
+                to[a] = volume > 0 ? sum[a] / volume : 0;
+        }
+}
+
+/* Its diagonal at place t of the cell with these corners. */
+static void seen_stretch(const ns_system *y, const int64_t *node, const double *t, double c[3][3])
+{
+    double sum[RP_DIM] = { 0 };
+    for (int k = 0; k < NS_CORNERS; k++) {
+        double n = 1;
+        for (int a = 0; a < RP_DIM; a++)
+            n *= (k >> a & 1) ? t[a] : 1 - t[a];
+        for (int a = 0; a < RP_DIM; a++)
+            sum[a] += n * row_of(y, node[k])[RP_DIM + a];
+    }
+    for (int a = 0; a < RP_DIM; a++)
+        c[a][a] = sum[a];
 }
 
 /* F <- (I + dt c) F (I + dt c)^T keeps F positive: dF/dt = grad u F + F grad u^T   [daviet2016, (22)]. */
@@ -90,6 +165,28 @@ static void change_material(const job *w, int64_t i, double c[3][3], double pres
     w->cohesion[i] *= exp(-0.5 * m->cohesion_decay * rate * w->dt);
 }
 
+/* Looseness s: how much volume may be lost before grains touch. Under pressure they touch, and at rest when something carries them: s = 0.
+ * Else s follows the volume of the material, and grows as it moves: it may come near something that its own strain does not
+ * know of. */
+static void loosen(const job *w, int64_t i, double c[3][3], double pressure, const double *before)
+{
+    const rp__particles *p = w->world->particles;
+    double *s = &w->looseness[i], rate = 0, speed = 0, change = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        double v = p->v[a][i], dv = v - before[a];
+        speed += v * v;
+        change += dv * dv;
+        rate += c[a][a];
+    }
+    speed = sqrt(speed);
+    if (pressure > w->pressed || (speed < w->y->slow && change < w->carried * w->carried)) {
+        *s = 0;
+        return;
+    }
+    *s = (1 + *s) * (1 + w->dt * rate) - 1 + NS_UNLOAD * speed * w->dt / w->y->lattice.h;
+    *s = *s < 0 ? 0 : *s > NS_LOOSE ? NS_LOOSE : *s;
+}
+
 static void keep_inside(const job *w, int64_t i, double *x)
 {
     (void)i;
@@ -131,19 +228,17 @@ static uint64_t bodies_near(const job *w, int64_t block)
     return near;
 }
 
-static void load_corners(const job *w, int64_t block, int cell, ns_four *corner, ns_four *moved)
+static void load_corners(const job *w, int64_t block, int cell, int64_t *at, ns_four *corner, ns_four *moved)
 {
     const ns_system *y = w->y;
     int tile = ns_tile_of_local(cell);
     for (int i = 0; i < NS_CORNERS; i++) {
-        int64_t node = ns_tile_node(y, block, tile + (i & 1) + NS_TILE_SIDE * ((i >> 1 & 1) + NS_TILE_SIDE * (i >> 2)));
+        int64_t node = at[i] = ns_tile_node(y, block, tile + ns_corner(i));
         corner[i] = *(const ns_four *)(y->u + NS_PAD * node);
-        corner[i][3] = w->pressure ? w->pressure[y->stress_cell ? 0 : node] : 0;
+        corner[i][3] = w->pressure[y->stress_cell ? block * RP_BLOCK_NODES + cell : node];
         moved[i] = w->displacement ? *(const ns_four *)(w->displacement + NS_PAD * node) : (ns_four){ 0 };
+        moved[i][3] = w->varied ? w->smooth[y->stress_cell ? block * RP_BLOCK_NODES + cell : node] : 0;
     }
-    if (w->pressure && y->stress_cell)
-        for (int i = 0; i < NS_CORNERS; i++)
-            corner[i][3] = w->pressure[block * RP_BLOCK_NODES + cell];
 }
 
 static void blocks_to_particles(void *context, int64_t begin, int64_t end, int worker)
@@ -156,6 +251,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
     for (int64_t block = begin; block < end; block++) {
         ns_four corner[NS_CORNERS] = { { 0 } }, moved[NS_CORNERS] = { { 0 } }, d[3], unused[3];
         uint64_t near = w->world->body_count ? bodies_near(w, block) : 0;
+        int64_t node[NS_CORNERS] = { 0 };
         int cell = -1;
         for (int64_t i = y->grid.first[block]; i < y->grid.first[block + 1]; i++) {
             double t[3], c[3][3], x[3];
@@ -166,21 +262,27 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                 at |= ((int32_t)base & 3) << 2 * a;
             }
             if (at != cell)
-                load_corners(w, block, cell = at, corner, moved);
+                load_corners(w, block, cell = at, node, corner, moved);
             ns_four v = interpolate(corner, t, d);
+            double before[3];
             for (int a = 0; a < RP_DIM; a++) {
+                before[a] = p->v[a][i];
                 p->v[a][i] = v[a];
                 x[a] = p->x[a][i] + w->dt * v[a];
-                for (int b = 0; b < RP_DIM; b++) {
+                for (int b = 0; b < RP_DIM; b++)
                     c[a][b] = d[b][a] * inverse_h;
-                    w->gradient[3 * a + b][i] = c[a][b];
-                }
             }
+            loosen(w, i, c, v[3], before);
+            if (w->looseness[i] == 0)
+                seen_stretch(y, node, t, c);
+            for (int a = 0; a < RP_DIM; a++)
+                for (int b = 0; b < RP_DIM; b++)
+                    w->gradient[3 * a + b][i] = c[a][b];
             stretch(w, i, c);
-            if (w->pressure)
-                change_material(w, i, c, v[3]);
-            if (w->displacement) {
+            if (w->varied || w->displacement) {
                 ns_four shift = interpolate(moved, t, unused);
+                if (w->varied)
+                    change_material(w, i, c, shift[3]);
                 for (int a = 0; a < RP_DIM; a++)
                     x[a] += shift[a];
             }
@@ -219,17 +321,24 @@ void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const dou
     w.size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
     w.friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
     w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     NS(bounds)(y, world, w.low, w.high);
-    if (y->varied) {
-        /* p = Tr lambda / d, without the cohesion. y->volume is free from here on. */
-        for (int64_t i = 0; i < (int64_t)y->grid.blocks * RP_BLOCK_NODES; i++)
-            y->friction[i] = 0;
-        for (int64_t b = 0; b < y->grid.blocks; b++)
-            for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
-                int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
-                y->friction[i] = (y->stress[i].lambda[0] - y->stress[i].cohesion) * NS_TRACE / RP_DIM;
-            }
-        w.pressure = y->friction;
-    }
+    /* p = Tr lambda / d, without the cohesion. The sums of friction, cohesion and looseness are used up. */
+    for (int64_t i = 0; i < (int64_t)y->grid.blocks * RP_BLOCK_NODES; i++)
+        y->friction[i] = y->cohesion[i] = y->loose[i] = 0;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            y->friction[i] = y->cohesion[i] = (y->stress[i].lambda[0] - y->stress[i].cohesion) * NS_TRACE / RP_DIM;
+        }
+    w.pressure = y->friction;
+    w.smooth = y->varied ? NS(smooth)(y, y->cohesion, y->loose, 1, 1) : NULL;
+    w.varied = y->varied;
+    double undecided = y->params->tolerance * y->stress_scale;
+    const double *g = world->def->gravity;
+    w.carried = 0.5 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    w.pressed = NS_PRESSED * y->skin > undecided ? NS_PRESSED * y->skin : undecided;
+    rp__exec_for(y->grid.blocks, 4, cell_stretching, &w);
+    rp__exec_for(y->grid.blocks, 4, node_stretching, &w);
     rp__exec_for(y->grid.blocks, 4, blocks_to_particles, &w);
 }

@@ -19,7 +19,7 @@
 typedef struct job {
     ns_system *y;
     const rp__world *world;
-    const double *gradient[9], *friction, *cohesion;
+    const double *gradient[9], *friction, *cohesion, *looseness;
     double inverse_phi[64]; /* of the materials */
     bool varied;
 } job;
@@ -29,12 +29,18 @@ typedef struct cell_sums {
     ns_four corner[NS_CORNERS];    /* sum m N (v + c (x_i - x_p)), mass in the last */
     ns_four extra[NS_CORNERS];     /* varied: sum N V (1/phi, mu^, c) */
     ns_four whole;                 /* varied: the same without N, and V eta */
+    double loose[NS_CORNERS];      /* sum V s N */
     double volume;
 } cell_sums;
 
 /* Cells filled to this part of the largest packing begin to count as evenly filled; from the second on they do. */
 #define NS_EVEN_FROM 0.70
 #define NS_EVEN_TO 0.85
+/* The same when all nodes around the cell are filled to these parts. */
+#define NS_INSIDE_FROM 0.65
+#define NS_INSIDE_TO 0.75
+#define NS_REACHED_FROM 0.5
+#define NS_REACHED_TO 0.9
 #define NS_CUT_FROM 0.4
 #define NS_CUT_TO 0.6
 
@@ -90,6 +96,15 @@ NS_INLINE void add_particle(const job *w, int64_t i, const double *t, cell_sums 
         s->corner[j * 2 + 1] += (ly[j] * lx[1]) * (at + ex);
     }
 #endif
+    double loose = v * w->looseness[i];
+    if (loose != 0)
+        for (int k = 0; k < NS_CORNERS; k++) {
+#if RP_DIM == 3
+            s->loose[k] += loose * lx[CX(k)] * ly[CY(k)] * lz[CZ(k)];
+#else
+            s->loose[k] += loose * lx[CX(k)] * ly[CY(k)];
+#endif
+        }
     if (w->varied) {
         ns_four e = { v * inverse_phi(w, p->material[i]), v * w->friction[i], v * w->cohesion[i], 0 };
         s->whole += e;
@@ -105,13 +120,13 @@ NS_INLINE void add_particle(const job *w, int64_t i, const double *t, cell_sums 
 }
 
 #if RP_DIM == 3
-#define B(ia, ib, ic) (s->b[(ic) * 3 + (ib)][ia])
+#define B(ia, ib, ic) (s[((ic) * 3 + (ib)) * 3 + (ia)])
 #else
-#define B(ia, ib) (s->b[ib][ia])
+#define B(ia, ib) (s[(ib) * 3 + (ia)])
 #endif
 
 /* g of the nodal basis from the sums of one cell. */
-static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
+static void spread_nodal(ns_system *y, const double *s, const int64_t *node)
 {
     const double ih = 1 / y->lattice.h;
 #if RP_DIM == 3
@@ -155,7 +170,7 @@ static void spread_nodal(ns_system *y, const cell_sums *s, const int64_t *node)
 }
 
 /* g of the cell-wise basis: N_i = 1 in the cell; 1 = P_0 + 2 P_1 + P_2. */
-static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
+static void spread_cell(ns_system *y, const double *s, const int64_t *node)
 {
     const double ih = 1 / y->lattice.h;
     double *g = y->g + node[0] * (NS_CORNERS * RP_DIM);
@@ -196,11 +211,13 @@ static void spread_cell(ns_system *y, const cell_sums *s, const int64_t *node)
 #endif
 }
 
-/* sum V N_i, from the particles. */
-static void spread_volume(ns_system *y, const cell_sums *s, const int64_t *node)
+/* sum V N_i and sum V s N_i, from the particles. */
+static void spread_volume(ns_system *y, const double *s, const cell_sums *sums, const int64_t *node)
 {
+    for (int i = 0; i < NS_CORNERS; i++)
+        y->loose[node[y->stress_cell ? 0 : i]] += sums->loose[i];
     if (y->stress_cell) {
-        y->volume[node[0]] += s->volume;
+        y->volume[node[0]] += sums->volume;
         return;
     }
     for (int i = 0; i < NS_CORNERS; i++) {
@@ -216,67 +233,85 @@ static void spread_volume(ns_system *y, const cell_sums *s, const int64_t *node)
     }
 }
 
-/* Part of a cell's sums that is replaced by the even filling, from how full it is; *volume is that of the full cell. */
-static double even_part(const ns_system *y, double volume, double bulk, double *full_volume)
+static double ramp(double x, double from, double to)
 {
-    double full = pow(y->lattice.h, RP_DIM), part = (bulk / full - NS_EVEN_FROM) / (NS_EVEN_TO - NS_EVEN_FROM);
-    *full_volume = volume * full / bulk;
+    double part = (x - from) / (to - from);
     return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+/* Part of a cell's sums that is replaced by the even filling: when the cell is full, and its particles reach all its nodes (a full
+ * cell alone fills a node by 2^-d; forces on nodes without mass would throw grains about); or when all nodes around it are full, for
+ * their means over more particles tell better what lies inside. */
+static double even_part(const ns_system *y, const int64_t *node, double bulk)
+{
+    double own = ramp(bulk / pow(y->lattice.h, RP_DIM), NS_EVEN_FROM, NS_EVEN_TO), least = INFINITY;
+    if (y->stress_cell)
+        return own;
+    for (int i = 0; i < NS_CORNERS; i++) {
+        double fill = y->bulk[node[i]] / y->room[node[i]];
+        least = fill < least ? fill : least;
+    }
+    own *= ramp(least * NS_CORNERS, NS_REACHED_FROM, NS_REACHED_TO);
+    double inside = ramp(least, NS_INSIDE_FROM, NS_INSIDE_TO);
+    return inside > own ? inside : own;
 }
 
 /* A cell cut by a body is filled up to the body: the integrals over its part outside count. Few particles lie in such a part, and
  * how full it is is less sure: half full counts as full. */
-static void even_out_cut(const job *w, const double *moments, cell_sums *s)
+static void even_out_cut(const ns_system *y, const double *moments, double *b, double volume, double bulk)
 {
-    double full = pow(w->y->lattice.h, RP_DIM), room = 0, bulk = w->varied ? s->whole[0] : s->volume * w->inverse_phi[0];
+    double full = pow(y->lattice.h, RP_DIM), room = 0;
     static const double one[3] = { 1, 2, 1 };
     for (int m = 0; m < NS_BERNSTEIN; m++)
         room += moments[m] * one[m % 3] * one[m / 3 % 3] * (RP_DIM == 3 ? one[m / 9] : 1);
-    double part = room > 1e-3 ? (bulk / (room * full) - NS_CUT_FROM) / (NS_CUT_TO - NS_CUT_FROM) : 0;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    double part = room > 1e-3 ? ramp(bulk / (room * full), NS_CUT_FROM, NS_CUT_TO) : 0;
     for (int m = 0; m < NS_BERNSTEIN; m++)
-        s->b[m / 3][m % 3] += part * (s->volume / bulk * full * moments[m] - s->b[m / 3][m % 3]);
+        b[m] += part * (volume / bulk * full * moments[m] - b[m]);
 }
 
 /* The mean of the Bernstein polynomials over a cell is (1/3, 1/6, 1/3) on each axis. */
-static void even_out(const job *w, int64_t block, int cell, cell_sums *s)
+static void even_out(const ns_system *y, int64_t block, int cell, double *b, double volume, double bulk, const int64_t *node)
 {
     static const double mean[3] = { 1.0 / 3, 1.0 / 6, 1.0 / 3 };
-    if (w->y->cut_any && w->y->cut[block] >> cell & 1) {
-        even_out_cut(w, w->y->cut_moment + (w->y->cut_first[block] + cell) * NS_BERNSTEIN, s);
+    if (y->cut_any && y->cut[block] >> cell & 1) {
+        even_out_cut(y, y->cut_moment + (y->cut_first[block] + cell) * NS_BERNSTEIN, b, volume, bulk);
         return;
     }
-    double volume, part = even_part(w->y, s->volume, w->varied ? s->whole[0] : s->volume * w->inverse_phi[0], &volume);
+    double part = even_part(y, node, bulk), full_volume = volume * pow(y->lattice.h, RP_DIM) / bulk;
     if (part == 0)
         return;
     for (int k = 0; k < NS_BERNSTEIN / 3; k++)
         for (int a = 0; a < 3; a++) {
-            double even = volume * mean[a] * mean[k % 3] * (RP_DIM == 3 ? mean[k / 3] : 1);
-            s->b[k][a] += part * (even - s->b[k][a]);
+            double even = full_volume * mean[a] * mean[k % 3] * (RP_DIM == 3 ? mean[k / 3] : 1);
+            b[3 * k + a] += part * (even - b[3 * k + a]);
         }
+}
+
+static void corners_of(const ns_system *y, int64_t block, int cell, int64_t *node)
+{
+    int tile = ns_tile_of_local(cell);
+    for (int i = 0; i < NS_CORNERS; i++)
+        node[i] = ns_tile_node(y, block, tile + ns_corner(i));
 }
 
 static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
 {
     ns_system *y = w->y;
     int64_t node[NS_CORNERS];
-    int tile = ns_tile_of_local(cell);
+    corners_of(y, block, cell, node);
     for (int i = 0; i < NS_CORNERS; i++) {
-        int at = tile + CX(i) + NS_TILE_SIDE * (CY(i) + NS_TILE_SIDE * CZ(i));
-        node[i] = ns_tile_node(y, block, at);
         y->mass[node[i]] += s->corner[i][3];
         ns_four *to = (ns_four *)(y->u + NS_PAD * node[i]);
         ns_four add = s->corner[i];
         add[3] = 0;
         *to += add;
     }
-    spread_volume(y, s, node);
-    cell_sums even = *s;
-    even_out(w, block, cell, &even);
-    if (y->stress_cell)
-        spread_cell(y, &even, node);
-    else
-        spread_nodal(y, &even, node);
+    double *kept = y->cell + NS_CELL * node[0];
+    for (int k = 0; k < NS_BERNSTEIN; k++)
+        kept[k] = s->b[k / 3][k % 3];
+    kept[NS_BERNSTEIN] = s->volume;
+    kept[NS_BERNSTEIN + 1] = w->varied ? s->whole[0] : s->volume * w->inverse_phi[0];
+    spread_volume(y, kept, s, node);
     y->viscous[node[0]] = w->varied ? s->whole[3] : s->volume * w->world->materials[0].viscosity;
     if (!w->varied)
         return;
@@ -286,6 +321,25 @@ static void flush(const job *w, int64_t block, int cell, const cell_sums *s)
         y->bulk[node[i]] += e[0];
         y->friction[node[i]] += e[1];
         y->cohesion[node[i]] += e[2];
+    }
+}
+
+/* g from the sums of the cells, when the nodes know how full they are. */
+static void spread_block(void *context, int64_t block, int worker)
+{
+    ns_system *y = ((const job *)context)->y;
+    (void)worker;
+    for (int cell = 0; cell < RP_BLOCK_NODES; cell++) {
+        double *kept = y->cell + NS_CELL * (block * RP_BLOCK_NODES + cell);
+        if (!(kept[NS_BERNSTEIN] > 0))
+            continue;
+        int64_t node[NS_CORNERS];
+        corners_of(y, block, cell, node);
+        even_out(y, block, cell, kept, kept[NS_BERNSTEIN], kept[NS_BERNSTEIN + 1], node);
+        if (y->stress_cell)
+            spread_cell(y, kept, node);
+        else
+            spread_nodal(y, kept, node);
     }
 }
 
@@ -336,6 +390,9 @@ static void clear_blocks(void *context, int64_t begin, int64_t end, int worker)
     memset(y->bulk + first, 0, count * sizeof(double));
     memset(y->friction + first, 0, count * sizeof(double));
     memset(y->cohesion + first, 0, count * sizeof(double));
+    memset(y->loose + first, 0, count * sizeof(double));
+    for (size_t i = first; i < first + count; i++)
+        y->cell[NS_CELL * i + NS_BERNSTEIN] = 0;
     memset(y->viscous + first, 0, count * sizeof(double));
     memset(y->g + first * row, 0, count * row * sizeof(double));
 }
@@ -347,6 +404,7 @@ static job make_job(ns_system *y, const rp__world *world)
         w.gradient[c] = rp__particles_f64(world->particles, y->first_field + RP__NS_GRADIENT, c);
     w.friction = rp__particles_f64(world->particles, y->first_field + RP__NS_FRICTION, 0);
     w.cohesion = rp__particles_f64(world->particles, y->first_field + RP__NS_COHESION, 0);
+    w.looseness = rp__particles_f64(world->particles, y->first_field + RP__NS_LOOSENESS, 0);
     for (int m = 0; m < world->def->material_count && m < 64; m++)
         w.inverse_phi[m] = 1 / world->materials[m].volume_fraction;
     return w;
@@ -372,6 +430,8 @@ void NS(assemble)(ns_system *y, const rp__world *world)
     rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, assemble_block, &w);
     if (!w.varied)
         rp__exec_for((int64_t)y->grid.blocks * RP_BLOCK_NODES, 4096, fill_uniform, &w);
+    NS(room)(y, world);
+    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, spread_block, &w);
 }
 
 /* Adds v N_i grad N_j at place t of a cell to g. */
@@ -409,12 +469,12 @@ static void cell_operator_ref(const job *w, int64_t first, int64_t last, const i
 {
     ns_system *y = w->y;
     const rp__particles *p = w->world->particles;
-    double volume = 0, bulk = 0, full_volume, t[3] = { 0 };
+    double volume = 0, bulk = 0, t[3] = { 0 };
     for (int64_t k = first; k < last; k++) {
         volume += p->volume[k];
         bulk += p->volume[k] * inverse_phi(w, p->material[k]);
     }
-    double part = even_part(y, volume, bulk, &full_volume);
+    double part = even_part(y, node, bulk), full_volume = volume * pow(y->lattice.h, RP_DIM) / bulk;
     for (int64_t k = first; k < last; k++) {
         locate(y, p, k, t);
         add_definition(y, node, t, (1 - part) * p->volume[k]);
@@ -426,47 +486,54 @@ static void cell_operator_ref(const job *w, int64_t first, int64_t last, const i
     }
 }
 
+/* What one particle brings to the nodes of its cell. */
+static void add_particle_ref(const job *w, int64_t k, const double *t, const int64_t *node)
+{
+    ns_system *y = w->y;
+    const rp__particles *p = w->world->particles;
+    double v = p->volume[k];
+    y->viscous[node[0]] += v * w->world->materials[p->material[k]].viscosity;
+    for (int i = 0; i < NS_CORNERS; i++) {
+        int x[3] = { CX(i), CY(i), CZ(i) };
+        double n = 1;
+        for (int a = 0; a < RP_DIM; a++)
+            n *= x[a] ? t[a] : 1 - t[a];
+        y->mass[node[i]] += p->mass[k] * n;
+        for (int a = 0; a < RP_DIM; a++) {
+            double u = p->v[a][k];
+            for (int b = 0; b < RP_DIM; b++)
+                u += w->gradient[3 * a + b][k] * y->lattice.h * (x[b] - t[b]);
+            y->u[NS_PAD * node[i] + a] += p->mass[k] * n * u;
+        }
+        int64_t stress = node[y->stress_cell ? 0 : i];
+        y->volume[stress] += v * n;
+        y->bulk[stress] += v * n * inverse_phi(w, p->material[k]);
+        y->friction[stress] += v * n * w->friction[k];
+        y->cohesion[stress] += v * n * w->cohesion[k];
+        y->loose[stress] += v * n * w->looseness[k];
+    }
+}
+
 /* Particle by particle, from the definitions. */
 void NS(assemble_ref)(ns_system *y, const rp__world *world)
 {
     job w = make_job(y, world);
     const rp__particles *p = world->particles;
-    const double h = y->lattice.h;
+    int64_t node[NS_CORNERS];
+    double t[3] = { 0 };
     clear_blocks(&w, 0, y->grid.blocks, 0);
     for (int64_t block = 0; block < y->grid.blocks; block++)
         for (int64_t k = y->grid.first[block]; k < y->grid.first[block + 1]; k++) {
-            double t[3] = { 0 }, n[NS_CORNERS];
-            int tile = ns_tile_of_local(locate(y, p, k, t));
-            int64_t node[NS_CORNERS];
-            for (int i = 0; i < NS_CORNERS; i++) {
-                int x[3] = { CX(i), CY(i), CZ(i) };
-                node[i] = ns_tile_node(y, block, tile + x[0] + NS_TILE_SIDE * (x[1] + NS_TILE_SIDE * x[2]));
-                n[i] = 1;
-                for (int a = 0; a < RP_DIM; a++)
-                    n[i] *= x[a] ? t[a] : 1 - t[a];
-                y->mass[node[i]] += p->mass[k] * n[i];
-                for (int a = 0; a < RP_DIM; a++) {
-                    double v = p->v[a][k];
-                    for (int b = 0; b < RP_DIM; b++)
-                        v += w.gradient[3 * a + b][k] * h * (x[b] - t[b]);
-                    y->u[NS_PAD * node[i] + a] += p->mass[k] * n[i] * v;
-                }
-            }
-            int64_t next = k + 1;
-            double other[3];
-            bool first = k == y->grid.first[block] || locate(y, p, k - 1, other) != locate(y, p, k, other);
-            while (first && next < y->grid.first[block + 1] && locate(y, p, next, other) == locate(y, p, k, t))
+            corners_of(y, block, locate(y, p, k, t), node);
+            add_particle_ref(&w, k, t, node);
+        }
+    NS(room)(y, world);
+    for (int64_t block = 0; block < y->grid.blocks; block++)
+        for (int64_t k = y->grid.first[block], next; k < y->grid.first[block + 1]; k = next) {
+            int cell = locate(y, p, k, t);
+            for (next = k + 1; next < y->grid.first[block + 1] && locate(y, p, next, t) == cell;)
                 next++;
-            if (first)
-                cell_operator_ref(&w, k, next, node);
-            double v = p->volume[k];
-            y->viscous[node[0]] += v * world->materials[p->material[k]].viscosity;
-            for (int i = 0; i < (y->stress_cell ? 1 : NS_CORNERS); i++) {
-                double weight = y->stress_cell ? 1 : n[i];
-                y->volume[node[i]] += v * weight;
-                y->bulk[node[i]] += v * weight * inverse_phi(&w, p->material[k]);
-                y->friction[node[i]] += v * weight * w.friction[k];
-                y->cohesion[node[i]] += v * weight * w.cohesion[k];
-            }
+            corners_of(y, block, cell, node);
+            cell_operator_ref(&w, k, next, node);
         }
 }

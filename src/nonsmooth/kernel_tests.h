@@ -322,13 +322,15 @@ static void volume_correction_makes_room(void **state)
         assert_int_equal(RP_D(rp__grid_build)(&y->grid, p, 1), RP_OK);
         assert_int_equal(NS(reserve)(y), RP_OK);
         NS(assemble)(y, &f.world);
-        NS(room)(y, &f.world);
         error[round > 0] = NS(volume_error)(y);
         assert_int_equal(NS(prepare)(y, &f.world, 0.01), RP_OK);
         NS(make_frames)(y, 0.01);
         assert_int_equal(NS(find_contacts)(y, &f.world, 0.01), RP_OK);
-        memset(y->u, 0, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
+        /* Slow enough to settle, too fast to be at rest; still while the particles are moved. */
+        for (int64_t j = 0; j < (int64_t)y->grid.blocks * RP_BLOCK_NODES; j++)
+            ns_velocity(y, j)[0] = 1e-3 * y->lattice.h / 0.01, ns_velocity(y, j)[1] = ns_velocity(y, j)[2] = 0;
         assert_int_equal(NS(volume_correction)(y, 0.01, &iterations, &any), RP_OK);
+        memset(y->u, 0, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
         NS(to_particles)(y, &f.world, 0.01, any ? y->before : NULL);
         for (int64_t i = 0; i < p->count; i++)
             for (int a = 0; a < RP_DIM; a++)

@@ -30,9 +30,9 @@ static const rp_param params[] = {
     { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses of the last step", NULL },
     { "rest", RP_REAL, AT(rest), 2, 0, 1e3, "", "velocities below this many times what the tolerance leaves undecided are zero", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
-    { "volume_correction", RP_ENUM, AT(volume_correction), RP__CORRECT_BOTH, 0, 3, "",
-      "how places packed too tightly open again: not, pushed apart in the solve, by moving grains, or the first where grains flow and the second elsewhere", "off|pressure|position|both" },
-    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.1, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
+    { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "", "move grains apart that are packed too tightly; velocities do not change", NULL },
+    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.02, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
+    { "static_cohesion", RP_REAL, AT(static_cohesion), 0.3, 0, 10, "", "what touches and rests holds together by this part of the weight of a layer one cell thick", NULL },
     { "slack", RP_REAL, AT(slack), 0.03, 0, 0.5, "", "grains touch from this part below the largest volume fraction on", NULL },
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
@@ -50,6 +50,7 @@ static const rp_field_info fields[] = {
     { "size", RP_F64, 1, "m", 0 },
     { "friction", RP_F64, 1, "", 1 },
     { "cohesion", RP_F64, 1, "Pa", 1 },
+    { "looseness", RP_F64, 1, "", 0 },
     { "orientation", RP_F64, 6, "", 1 },
     { 0 }
 };

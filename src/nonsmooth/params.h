@@ -13,7 +13,6 @@ typedef enum rp__nonsmooth_yield { RP__YIELD_EXACT, RP__YIELD_LINEARISED } rp__n
 typedef enum rp__nonsmooth_compaction { RP__COMPACT_FRACTION, RP__COMPACT_DIVERGENCE } rp__nonsmooth_compaction;
 typedef enum rp__nonsmooth_orientation { RP__ORIENT_NORMALS, RP__ORIENT_PLANES } rp__nonsmooth_orientation;
 
-typedef enum rp__nonsmooth_correction { RP__CORRECT_NOT, RP__CORRECT_PRESSURE, RP__CORRECT_POSITION, RP__CORRECT_BOTH } rp__nonsmooth_correction;
 
 typedef struct rp__nonsmooth_params {
     int stress;             /* rp__nonsmooth_stress */
@@ -28,8 +27,9 @@ typedef struct rp__nonsmooth_params {
     bool warm_start;
     double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
-    int volume_correction;   /* rp__nonsmooth_correction */
+    bool volume_correction;  /* grains packed too tightly are moved apart */
     double volume_tolerance; /* over-packing left alone */
+    double static_cohesion;  /* of what rests, in units of rho g h */
     double slack;            /* packing this much below the largest counts as touching */
     bool split, merge;
     double split_ratio;
@@ -45,6 +45,7 @@ enum {
     RP__NS_SIZE,      /* semi-axis of the sphere it was born with */
     RP__NS_FRICTION,  /* mu^ at the particle */
     RP__NS_COHESION,  /* c at the particle */
+    RP__NS_LOOSENESS, /* s: volume that may be lost before grains touch, a part of their own */
     RP__NS_FIELDS,
     RP__NS_ORIENTATION = RP__NS_FIELDS /* nu, 6 as the ellipsoid; only when a material is anisotropic */
 };

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define NS_OPENING 1.0 /* [1/s] */
-#define NS_MOVING 2e-3
-#define NS_BONDED 0.2 /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
+#define NS_TOUCHING 0.1 /* looseness */
+#define NS_SLOW 0.1     /* of sqrt(g h) */
+#define NS_BONDED 0.2   /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
 
 typedef struct job {
     ns_system *y;
@@ -50,8 +50,8 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Whether the grains at a node came with more than `part` of a cell a step: u* without this step's gravity. */
-static bool moved(const job *w, int64_t i, double part)
+/* Speed of the grains at a node before this step's gravity. */
+static double speed_before(const job *w, int64_t i)
 {
     const double *u = ns_velocity(w->y, i);
     double sum = 0;
@@ -59,7 +59,24 @@ static bool moved(const job *w, int64_t i, double part)
         double before = u[a] - w->dt * w->world->def->gravity[a];
         sum += before * before;
     }
-    return sqrt(sum) * w->dt > part * w->y->lattice.h;
+    return sqrt(sum);
+}
+
+/* What touches and hardly moves, there and at all nodes around, holds together a little, by a part of the weight of a layer one cell
+ * thick: near the free surface the discretisation errs by that much (stresses cannot be negative at nodes outside it, though the continuous
+ * ones, continued, are; few particles integrate a cell), and what rests would creep. It vanishes with the cell, and where grains
+ * flow. */
+static double static_cohesion(const job *w, int64_t block, int local)
+{
+    const ns_system *y = w->y;
+    int64_t i = block * RP_BLOCK_NODES + local;
+    double fastest = y->params->static_cohesion > 0 && y->loose[i] < NS_TOUCHING * y->volume[i] ? 0 : y->slow;
+    for (int n = 0; n < y->stencil && fastest < y->slow; n++) {
+        int64_t j = ns_tile_node(y, block, ns_tile_of_local(local) + y->offset[n]);
+        double speed = j >= 0 && y->scale[j] > 0 ? speed_before(w, j) : 0;
+        fastest = speed > fastest ? speed : fastest;
+    }
+    return fastest < y->slow ? y->params->static_cohesion * (1 - fastest / y->slow) * y->skin : 0;
 }
 
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -79,22 +96,16 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
                 continue;
             active |= (uint64_t)1 << l;
             double phi = v / y->bulk[i], free_volume = phi * ((1 - y->params->slack) * y->room[i] - y->bulk[i]);
+            free_volume = free_volume < y->loose[i] ? free_volume : y->loose[i];
             s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
-            /* Packed too tightly: opens at the rate NS_OPENING of what is too much, and pressure pays for it; only where
-             * grains move, so that what rests goes on resting. */
-            double over = y->bulk[i] - y->room[i] - y->params->volume_tolerance * w->full;
-            int how = y->params->volume_correction;
             if (y->params->compaction == RP__COMPACT_DIVERGENCE) /* div u >= 0 wherever there are grains */
-                s->k = 0, how = RP__CORRECT_NOT;
-            bool open = (how == RP__CORRECT_PRESSURE && moved(w, i, NS_MOVING)) || (how == RP__CORRECT_BOTH && moved(w, i, NS_FLOWING));
-            if (over > 0 && open)
-                s->k = -phi * NS_OPENING * over / NS_TRACE;
-            s->mu = NS_CONE * y->friction[i] / v;
-            /* Cohesion only where grains touch; bonded grains touch, whatever the gap that the sampling leaves: a gap would let the pull
-             * of the cohesion do work. */
-            s->cohesion = y->bulk[i] > NS_BONDED * y->room[i] ? NS_COHESION_N * y->cohesion[i] / v : 0;
-            if (s->cohesion > 0 && s->k > 0)
                 s->k = 0;
+            s->mu = NS_CONE * y->friction[i] / v;
+            /* Bonded grains touch, whatever the gap that the sampling leaves: a gap would let the pull of the cohesion do work. */
+            double bond = y->bulk[i] > NS_BONDED * y->room[i] ? y->cohesion[i] / v : 0;
+            if (bond > 0)
+                s->k = 0;
+            s->cohesion = NS_COHESION_N * (bond + static_cohesion(w, b, l));
             s->weight = v < phi * w->full ? v / (phi * w->full) : 1;
         }
         for (int t = 0; t < NS_TILE; t++) {
@@ -150,6 +161,7 @@ static void finish_frame(ns_system *y, int64_t i, const double *values, uint64_t
     double chi[NS_S];
     memcpy(chi, s->lambda, sizeof chi);
     ns_chi_to_frame(f, chi, s->lambda);
+    s->lambda[0] += s->cohesion; /* what is kept is the stress itself; where there was none, grains start without any */
 #if RP_DIM == 3
     rp__friction_project_c6(s->mu, s->lambda);
 #else
@@ -182,6 +194,7 @@ static void finish_wide(ns_system *y, int64_t i, const double *sum, uint64_t *ac
     }
     memcpy(chi, s->lambda, sizeof chi);
     ns_wide_from_chi(f, chi, s->lambda);
+    s->lambda[0] += s->cohesion;
     if (y->law == NS_LAW_LINEARISED)
         ns_box_project(s->mu, s->lambda);
     else
@@ -300,6 +313,8 @@ rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt)
     rp__exec_max(p->count, 16384, 4, extent_chunk, &w, most);
     double fall = most[0] + most[1], cell = y->lattice.h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     y->fall = fall > cell ? fall : cell;
+    y->skin = most[3] * cell;
+    y->slow = NS_SLOW * sqrt(cell);
     y->stress_scale = most[3] * (y->fall + most[2]);
     if (!(y->stress_scale > 0))
         y->stress_scale = 1;
@@ -344,7 +359,10 @@ rp_result NS(keep_warm)(ns_system *y)
             rp__grid_coordinates(&y->grid, i, at);
             for (int a = 0; a < 3; a++)
                 y->warm_node[n][a] = (int32_t)at[a];
-            ns_chi_of(y, i, y->stress[i].lambda, y->warm_stress + NS_S * n);
+            double lambda[NS_S];
+            memcpy(lambda, y->stress[i].lambda, sizeof lambda);
+            lambda[0] -= y->stress[i].cohesion;
+            ns_chi_of(y, i, lambda, y->warm_stress + NS_S * n);
             n++;
         }
     y->warm_count = n;

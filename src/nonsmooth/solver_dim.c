@@ -136,7 +136,7 @@ NS_INLINE bool visit(const sweep *w, ns_law_kind law, int64_t i, int count, doub
     sums[UPHILL] += (law == NS_LAW_ISOTROPIC ? y->frame[i].nn : y->wide[i].nn) * uphill;
     if (square > 0)
         scatter(y, law, i, count, change, u, at);
-    return square > 0 || to[0] > 0;
+    return square > 0 || to[0] > 0 || s->previous[0] > 0; /* the next extrapolation moves velocities by lambda - previous */
 }
 
 /* What the visit of stress i will read, on its way to the cache. */

@@ -28,7 +28,7 @@
 
 typedef struct store {
     rp__particles *p;
-    double *gradient[9], *f[6], *size, *friction, *cohesion;
+    double *gradient[9], *f[6], *size, *friction, *cohesion, *looseness;
     double *nu[6]; /* NULL: no orientation */
 } store;
 
@@ -42,6 +42,7 @@ static store look(const ns_system *y, rp__particles *p)
     s.size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
     s.friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
     s.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    s.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     for (int c = 0; y->oriented && c < 6; c++)
         s.nu[c] = rp__particles_f64(p, y->first_field + RP__NS_ORIENTATION, c);
     return s;
@@ -162,6 +163,7 @@ static void merge_pair(store *s, int64_t i, int64_t j)
     }
     s->friction[i] = ui * s->friction[i] + uj * s->friction[j];
     s->cohesion[i] = ui * s->cohesion[i] + uj * s->cohesion[j];
+    s->looseness[i] = ui * s->looseness[i] + uj * s->looseness[j];
     for (int c = 0; s->nu[0] && c < 6; c++)
         s->nu[c][i] = ui * s->nu[c][i] + uj * s->nu[c][j];
     s->size[i] = pow(pow(s->size[i], RP_DIM) + pow(s->size[j], RP_DIM), 1.0 / RP_DIM);

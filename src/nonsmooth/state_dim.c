@@ -82,7 +82,7 @@ rp_result NS(restore)(void *state, const rp_state *in)
 
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, STRESS, PLANES = STRESS + 6 };
 
-static void fill_node(const ns_system *y, int64_t i, int64_t at, int64_t n, double *data)
+static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at, int64_t n, double *data)
 {
     int64_t c[3];
     rp__grid_coordinates(&y->grid, i, c);
@@ -91,10 +91,7 @@ static void fill_node(const ns_system *y, int64_t i, int64_t at, int64_t n, doub
         data[(VELOCITY + a) * n + at] = ns_velocity(y, i)[a];
     }
     data[FRACTION * n + at] = y->room[i] > 0 ? y->volume[i] / y->room[i] : 0;
-    double r[NS_S], tangent = 0, lambda[NS_S];
-    memcpy(lambda, y->stress[i].lambda, sizeof lambda);
-    lambda[0] -= y->stress[i].cohesion;
-    ns_chi_of(y, i, lambda, r);
+    double tangent = 0;
     for (int k = 1; k < NS_S; k++)
         tangent += r[k] * r[k];
     data[PRESSURE * n + at] = r[0] * NS_TRACE / RP_DIM;
@@ -129,10 +126,22 @@ rp_result NS(node_fields)(void *state, const rp_field_view **views, int *count, 
     }
     if (n)
         memset(y->view_data, 0, (size_t)(n * PLANES) * sizeof(double));
-    int64_t at = 0;
+    /* Coefficients of chi in the rows of g, which is used up after a step; smoothed there. */
+    int64_t at = 0, row = (int64_t)y->stencil * RP_DIM;
     for (int64_t b = 0; b < y->grid.blocks; b++)
-        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1)
-            fill_node(y, b * RP_BLOCK_NODES + __builtin_ctzll(bits), at++, n, y->view_data);
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            double lambda[NS_S];
+            memcpy(lambda, y->stress[i].lambda, sizeof lambda);
+            lambda[0] -= y->stress[i].cohesion;
+            ns_chi_of(y, i, lambda, y->g + row * i);
+        }
+    const double *chi = NS(smooth)(y, y->g, y->g + NS_S, NS_S, row);
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            fill_node(y, i, chi + row * i, at++, n, y->view_data);
+        }
     static const struct {
         const char *name, *unit;
         int components, plane;

@@ -74,6 +74,7 @@ rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, 
     double *f[6], *size = rp__particles_f64(p, y->first_field + RP__NS_SIZE, 0);
     double *friction = rp__particles_f64(p, y->first_field + RP__NS_FRICTION, 0);
     double *cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
+    double *looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     double low[3], high[3];
     NS(bounds)(y, world, low, high);
     for (int c = 0; c < 6; c++)
@@ -87,6 +88,8 @@ rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, 
         size[i] = 0.5 * spacing;
         friction[i] = rp_material_friction(m, RP_DIM);
         cohesion[i] = m->cohesion;
+        double loose = pow(spacing, RP_DIM) * m->volume_fraction / p->volume[i] - 1;
+        looseness[i] = loose > 1e-6 ? loose : 0;
         for (int a = 0; a < RP_DIM; a++) {
             p->x[a][i] = p->x[a][i] < low[a] ? low[a] : p->x[a][i];
             p->x[a][i] = p->x[a][i] > high[a] ? high[a] : p->x[a][i];
@@ -153,7 +156,6 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     NS(assemble)(y, world);
     if (y->oriented && y->law != NS_LAW_ISOTROPIC)
         RP_TRY(NS(gather_orientation)(y, world));
-    NS(room)(y, world);
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(NS(prepare)(y, world, dt));
     RP_LAP(&world->phases, "prepare", t);
@@ -181,7 +183,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "keep", t);
     bool displaced = false;
     int64_t volume_iterations = 0;
-    if (y->params->volume_correction >= RP__CORRECT_POSITION && y->params->compaction == RP__COMPACT_FRACTION)
+    if (y->params->volume_correction && y->params->compaction == RP__COMPACT_FRACTION)
         RP_TRY(NS(volume_correction)(y, dt, &volume_iterations, &displaced));
     RP_LAP(&world->phases, "volume", t);
     NS(to_particles)(y, world, dt, displaced ? y->before : NULL);

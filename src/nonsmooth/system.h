@@ -38,7 +38,8 @@ enum {
     NS_T = NS_S - 1,
     NS_SIDES = 8,       /* contacts of a node with one body at most */
     NS_TILE_SIDE = 6,
-    NS_PAD = 4          /* doubles a velocity: one vector register */
+    NS_PAD = 4,         /* doubles a velocity: one vector register */
+    NS_CELL = NS_BERNSTEIN + 2
 };
 
 /* Tr chi(r) = NS_TRACE r_N; mu = NS_CONE mu^; c I has the coefficient NS_COHESION c. */
@@ -140,8 +141,10 @@ typedef struct ns_system {
     double *bulk;               /* stress: sum V N_i / phi_max */
     double *friction;           /* stress: sum V mu^ N_i, then (varied) */
     double *cohesion;           /* stress: sum V c N_i */
+    double *loose;              /* stress: sum V s N_i */
     double *viscous;            /* cell (index of its lowest node): sum V eta */
     double *room;               /* stress: integral of N_i over the domain less the bodies */
+    double *cell;               /* cell, NS_CELL: sums of Bernstein polynomials, volume, volume / phi_max */
     double *g;                  /* stress, stencil, RP_DIM; scaled to h while the solver runs */
     ns_frame *frame;
     ns_wide *wide;              /* stress: in place of the frame when the law needs it; made then */
@@ -190,6 +193,8 @@ typedef struct ns_system {
 
     double stress_scale;        /* rho (g L + u^2) */
     double fall;                /* g L */
+    double skin;                /* rho g h: the weight of a layer one cell thick */
+    double slow;                /* slower than this is near rest */
     unsigned char *remove;
     int64_t remove_capacity;
     int64_t steps;
@@ -220,18 +225,8 @@ static inline double *ns_velocity(const ns_system *y, int64_t node)
     return y->u + NS_PAD * node;
 }
 
-/* Cells crossed in a step above which grains flow: there over-packed places open by pressure, elsewhere by displacements. */
-#define NS_FLOWING 0.02
-
-/* Whether the velocity at a node takes grains more than `part` of a cell in the step. */
-static inline bool ns_moves(const ns_system *y, int64_t node, double dt, double part)
-{
-    const double *u = ns_velocity(y, node);
-    double sum = 0;
-    for (int a = 0; a < RP_DIM; a++)
-        sum += u[a] * u[a];
-    return sum * dt * dt > part * part * y->lattice.h * y->lattice.h;
-}
+/* Looseness of grains that were not pressed for long. */
+#define NS_LOOSE 10.0
 
 /* Index of the block around `block` that holds tile coordinate parts; see tile_neighbour. */
 static inline int64_t ns_tile_node(const ns_system *y, int64_t block, int tile)
@@ -252,6 +247,12 @@ static inline int ns_tile_of_local(int local)
 #endif
 }
 
+/* Offset in the tile of corner k of a cell. */
+static inline int ns_corner(int k)
+{
+    return (k & 1) + NS_TILE_SIDE * ((k >> 1 & 1) + NS_TILE_SIDE * (k >> 2));
+}
+
 /* nonsmooth.c: whether the particles of a definition have an orientation. */
 bool rp__nonsmooth_oriented(const rp_sim_def *def);
 
@@ -260,7 +261,7 @@ rp_result NS(reserve)(ns_system *y);
 rp_result NS(reserve_law)(ns_system *y);
 void NS(release)(ns_system *y);
 
-/* assemble_dim.c: mass, momentum, volumes, averages and g from the particles. */
+/* assemble_dim.c: mass, momentum, volumes, averages, room and g from the particles. */
 void NS(assemble)(ns_system *y, const rp__world *world);
 void NS(assemble_ref)(ns_system *y, const rp__world *world);
 
@@ -302,6 +303,10 @@ rp_result NS(solve_library)(ns_system *y, const rp__world *world, double dt, int
 /* volume_dim.c: displacements that make room where grains are packed too tightly. */
 double NS(volume_error)(ns_system *y);
 rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any);
+
+/* smooth_dim.c: `count` values a stress, at a distance of `stride`, without the part that alternates from node to node. Both arrays are used;
+ * returns the one that holds the answer. */
+double *NS(smooth)(const ns_system *y, double *values, double *scratch, int count, int64_t stride);
 
 /* advect_dim.c */
 void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high);

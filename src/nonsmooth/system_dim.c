@@ -9,7 +9,7 @@
 static void free_node_arrays(ns_system *y)
 {
     void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->hold, (void **)&y->other, (void **)&y->viscous,
-                        (void **)&y->wide,     (void **)&y->full,   (void **)&y->orientation,
+                        (void **)&y->wide,     (void **)&y->full,   (void **)&y->orientation, (void **)&y->loose,  (void **)&y->cell,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
                         (void **)&y->stick,    (void **)&y->active, (void **)&y->awake, (void **)&y->masked, (void **)&y->aliased,
@@ -40,8 +40,10 @@ rp_result NS(reserve)(ns_system *y)
     y->bulk = RP_NEW_ARRAY(double, nodes);
     y->friction = RP_NEW_ARRAY(double, nodes);
     y->cohesion = RP_NEW_ARRAY(double, nodes);
+    y->loose = RP_NEW_ARRAY(double, nodes);
     y->room = RP_NEW_ARRAY(double, nodes);
     y->viscous = RP_NEW_ARRAY(double, nodes);
+    y->cell = RP_NEW_ARRAY(double, nodes * NS_CELL);
     y->g = RP_NEW_ARRAY(double, nodes * y->stencil * RP_DIM);
     y->frame = RP_NEW_ARRAY(ns_frame, nodes);
     y->stress = RP_NEW_ARRAY(ns_stress, nodes);
@@ -53,8 +55,8 @@ rp_result NS(reserve)(ns_system *y)
     y->partial = RP_NEW_ARRAY(double, blocks * 4);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
     y->node_contact = RP_NEW_ARRAY(int32_t, nodes);
-    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->room || !y->viscous ||
-        !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->masked || !y->aliased || !y->partial ||
+    if (!y->mass || !y->u || !y->before || !y->older || !y->hold || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->loose || !y->room || !y->viscous ||
+        !y->cell || !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first || !y->node_contact) {
         free_node_arrays(y);
         return RP_OUT_OF_MEMORY;

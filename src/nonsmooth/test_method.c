@@ -104,7 +104,7 @@ static void energy_never_grows(void **state)
                                           &s.grains[0].velocity_field),
                      RP_OK);
     scene_set(&s, "tolerance", "1e-6");
-    scene_set(&s, "volume_correction", "off"); /* it lifts grains out of places packed too tightly */
+    scene_set(&s, "volume_correction", "false"); /* it lifts grains out of places packed too tightly */
     s.def.frame_rate = 200;
     scene_start(&s);
     rp_step_stats stats;

@@ -275,7 +275,7 @@ rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt)
     if (!rp__base_grow(&y->touches, &y->touch_capacity, total + 1, sizeof(ns_touch)))
         return RP_OUT_OF_MEMORY;
     rp__exec_for(y->grid.blocks, 4, touch_blocks, &w);
-    if (y->params->volume_correction >= RP__CORRECT_POSITION)
+    if (y->params->volume_correction)
         rp__exec_for(y->grid.blocks, 4, hold_blocks, &w);
     memset(y->node_contact, 0xff, (size_t)y->grid.blocks * RP_BLOCK_NODES * sizeof *y->node_contact);
     int64_t first = y->contact_count, kept;

@@ -18,6 +18,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Cells crossed in a step between which grains settle, and are moved apart. Slower is rest, which is not disturbed. Faster is flow: in
+ * lasting shear displacements would carry grains along (out of a silo, say), and what flows comes to rest somewhere. */
+#define NS_RESTING 1e-4
+#define NS_FLOWING 0.02
+
 typedef struct job {
     ns_system *y;
     double full, momentum, t, dt;
@@ -25,6 +30,15 @@ typedef struct job {
     int64_t iterations, limit;
     double sign; /* of the displacements */
 } job;
+
+static bool settles(const job *w, int64_t node)
+{
+    const double *u = ns_velocity(w->y, node);
+    double sum = 0, cell = w->y->lattice.h / w->dt;
+    for (int a = 0; a < RP_DIM; a++)
+        sum += u[a] * u[a];
+    return sum > NS_RESTING * NS_RESTING * cell * cell && sum < NS_FLOWING * NS_FLOWING * cell * cell;
+}
 
 static void error_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
@@ -61,8 +75,8 @@ static void prepare(void *context, int64_t begin, int64_t end, double *most)
             double phi = y->volume[i] / y->bulk[i], over = y->bulk[i] - y->room[i] - tolerance * w->full;
             double cap = 0.1 * w->full;
             s->previous[0] = s->previous[1] = 0;
-            if (y->params->volume_correction == RP__CORRECT_BOTH && ns_moves(y, i, w->dt, NS_FLOWING) && over > 0)
-                over = 0; /* the solve opens it */
+            if (over > 0 && !settles(w, i))
+                over = 0;
             s->k = phi * (over < cap ? over : cap); /* below zero: so much may still come in */
             most[0] = over > most[0] ? over : most[0];
         }
@@ -245,11 +259,11 @@ rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bo
 {
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     job w = { .y = y, .full = pow(y->lattice.h, RP_DIM), .t = 1, .limit = 30, .dt = dt };
-    double most = -INFINITY, goal = 0.5 * y->params->volume_tolerance * w.full;
+    double most = -INFINITY, goal = 0.25 * y->params->volume_tolerance * w.full;
     *iterations = 0;
     *any = false;
     rp__exec_max(y->grid.blocks, 16, 1, prepare, &w, &most);
-    if (!(most > 0.2 * y->params->volume_tolerance * w.full))
+    if (!(most > y->params->volume_tolerance * w.full))
         return RP_OK;
     *any = true;
     w.sign = y->stress_cell ? 1 : -1;
