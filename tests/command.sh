@@ -63,6 +63,20 @@ expect 0 '"event":"done"' "$REPOSE" run tiny.yaml -o json --json
 expect 0 "particles" "$REPOSE" info ran
 expect 4 "run away" "$REPOSE" run tiny.yaml -o fast --set speed_limit=0.5
 [ -s fast/dump.vtkhdf ] || fail "a diverged run left no dump"
+# a step forced beyond what the elastic wave allows: exit code, dump, and the advice that helps
+cat > stiff.yaml <<'EOF'
+method: elastoplastic
+domain: [0.8, 0.8]
+cell_size: 5 cm
+duration: 1 s
+substeps: 4
+material: {youngs_modulus: 1e8}
+grains: [{shape: {box: {lower: [0, 0], upper: [0.4, 0.4]}}}]
+EOF
+expect 4 "integrator: implicit" "$REPOSE" run stiff.yaml -o stiff
+[ -s stiff/dump.vtkhdf ] || fail "a diverged elastoplastic run left no dump"
+expect 0 "particles" "$REPOSE" info stiff
+expect 0 "done:" "$REPOSE" run stiff.yaml -o stiff --overwrite --set duration=0.1s --set elastoplastic.integrator=implicit
 # the scene as run gives the same run again
 expect 0 "done:" "$REPOSE" run ran/scene.yaml -o again
 cmp -s ran/frames/frame_000004.vtkhdf again/frames/frame_000004.vtkhdf || fail "the scene as run gives another last frame"
