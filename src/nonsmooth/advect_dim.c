@@ -228,6 +228,33 @@ static uint64_t bodies_near(const job *w, int64_t block)
     return near;
 }
 
+/* Distances of the middle of a cell to the bodies near its block; beyond 64 bodies none is looked at. */
+static void cell_distances(const job *w, int64_t block, int cell, uint64_t near, double *distance)
+{
+    double x[3] = { 0 }, h = w->y->lattice.h;
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = w->y->lattice.origin[a] + h * (4.0 * w->y->grid.coord[block][a] + (cell >> 2 * a & 3) + 0.5);
+    for (uint64_t bits = near; bits; bits &= bits - 1) {
+        const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
+        distance[__builtin_ctzll(bits)] = rp__body_distance(body, &body->pose_next, rp__vec3_load(x), NULL) -
+                                          w->dt * rp__vec3_norm(rp__body_velocity_at(body, rp__vec3_load(x)));
+    }
+}
+
+/* Those of the bodies near that a particle of the cell may meet on its way: the surface is nearer than half the cell's diagonal and twice the way. */
+static uint64_t met(const job *w, int64_t i, const double *x, uint64_t near, const double *distance)
+{
+    double way = 0;
+    uint64_t found = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        way += (x[a] - w->world->particles->x[a][i]) * (x[a] - w->world->particles->x[a][i]);
+    double reach = 2 * sqrt(way) + 0.51 * sqrt(RP_DIM) * w->y->lattice.h;
+    for (uint64_t bits = near; bits; bits &= bits - 1)
+        if (!(distance[__builtin_ctzll(bits)] > 1.1 * reach))
+            found |= bits & -bits;
+    return found;
+}
+
 static void load_corners(const job *w, int64_t block, int cell, int64_t *at, ns_four *corner, ns_four *moved)
 {
     const ns_system *y = w->y;
@@ -251,6 +278,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
     for (int64_t block = begin; block < end; block++) {
         ns_four corner[NS_CORNERS] = { { 0 } }, moved[NS_CORNERS] = { { 0 } }, d[3], unused[3];
         uint64_t near = w->world->body_count ? bodies_near(w, block) : 0;
+        double distance[64];
         int64_t node[NS_CORNERS] = { 0 };
         int cell = -1;
         for (int64_t i = y->grid.first[block]; i < y->grid.first[block + 1]; i++) {
@@ -261,8 +289,10 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                 t[a] = ns_inside(q - base);
                 at |= ((int32_t)base & 3) << 2 * a;
             }
-            if (at != cell)
+            if (at != cell) {
                 load_corners(w, block, cell = at, node, corner, moved);
+                cell_distances(w, block, cell, near, distance);
+            }
             ns_four v = interpolate(corner, t, d);
             double before[3];
             for (int a = 0; a < RP_DIM; a++) {
@@ -287,7 +317,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                     x[a] += shift[a];
             }
             if (near)
-                push_out(w, i, x, near);
+                push_out(w, i, x, met(w, i, x, near, distance));
             keep_inside(w, i, x);
             for (int a = 0; a < RP_DIM; a++)
                 p->x[a][i] = x[a];

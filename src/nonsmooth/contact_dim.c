@@ -109,6 +109,12 @@ rp_result NS(find_contacts)(ns_system *y, const rp__world *world, double dt)
     if (world->body_count)
         RP_TRY(NS(find_touches)(y, world, dt));
     RP_TRY(sort_contacts(y));
+    y->free_count = 0;
+    if (!rp__base_grow(&y->free_contact, &y->free_capacity, y->contact_count + 1, sizeof *y->free_contact))
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < y->contact_count; i++)
+        if (y->contacts[i].free_body >= 0)
+            y->free_contact[y->free_count++] = i;
     if (y->params->warm_start)
         place_warm(y);
     if (world->body_count > y->body_capacity) {

@@ -223,24 +223,35 @@ static double cell_room(const double *m)
     return sum;
 }
 
-/* What the bodies take from N_i in the cell at `at`, of which the node is corner n. */
-static double taken(const job *w, uint64_t near, const int64_t *at, int n, double p[SIDE][3])
+/* What the bodies take from N_i in the cell at `at`, of which the node is corner n; `tile` is the cell's place in the tile of the block. */
+static double taken(const job *w, int64_t block, int tile, const int64_t *at, int n, double p[SIDE][3])
 {
     const ns_system *y = w->y;
-    if (!cell_in_domain(w, at))
-        return 0;
     double here[NS_BERNSTEIN];
     const double *m = here;
-    int64_t node = RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
+    int64_t node = ns_tile_node(y, block, tile);
+    if (!cell_in_domain(w, at))
+        return 0;
     if (node >= 0) {
         int64_t b = node / RP_BLOCK_NODES;
         if (!(y->cut[b] >> (node % RP_BLOCK_NODES) & 1))
             return 0;
         m = y->cut_moment + (y->cut_first[b] + node % RP_BLOCK_NODES) * NS_BERNSTEIN;
-    } else if (!cut_cell(w, near, at, p, here)) {
+    } else if (!cut_cell(w, y->cut_near[block], at, p, here)) {
         return 0;
     }
     return y->stress_cell ? 1 - cell_room(m) : 1.0 / NS_CORNERS - corner_room(m, n);
+}
+
+/* Whether a cell of the block or of one beside it is cut; a block that is not there may hold one. */
+static bool any_cut(const ns_system *y, int64_t block)
+{
+    for (int n = 0; n < RP_NEIGHBOURS; n++) {
+        int64_t b = y->grid.neighbour[block][n];
+        if (b < 0 || y->cut[b])
+            return true;
+    }
+    return false;
 }
 
 static void room_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -250,19 +261,21 @@ static void room_blocks(void *context, int64_t begin, int64_t end, int worker)
     double full = pow(y->lattice.h, RP_DIM), p[SIDE][3];
     (void)worker;
     means(p);
-    for (int64_t b = begin; b < end; b++)
+    for (int64_t b = begin; b < end; b++) {
+        bool cut = y->cut_any && y->cut_near[b] && any_cut(y, b);
         for (int l = 0; l < RP_BLOCK_NODES; l++) {
             int64_t i = b * RP_BLOCK_NODES + l, at[3];
             rp__grid_coordinates(&y->grid, i, at);
             double part = 1;
             for (int a = 0; a < RP_DIM; a++)
                 part *= along(w, a, at[a]);
-            for (int n = 0; y->cut_any && y->cut_near[b] && n < (y->stress_cell ? 1 : NS_CORNERS) && y->volume[i] > 0; n++) {
+            for (int n = 0; cut && n < (y->stress_cell ? 1 : NS_CORNERS) && y->volume[i] > 0; n++) {
                 int64_t cell[3] = { at[0] - (n & 1), at[1] - (n >> 1 & 1), at[2] - (n >> 2) };
-                part -= taken(w, y->cut_near[b], cell, n, p);
+                part -= taken(w, b, ns_tile_of_local(l) - (n & 1) - NS_TILE_SIDE * ((n >> 1 & 1) + NS_TILE_SIDE * (n >> 2)), cell, n, p);
             }
             y->room[i] = part > 1e-12 ? part * full : 0;
         }
+    }
 }
 
 void NS(room)(ns_system *y, const rp__world *world)

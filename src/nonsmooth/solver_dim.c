@@ -345,10 +345,8 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
 static void free_contacts(const sweep *w, const rp__body *bodies, double sums[SUMS])
 {
     ns_system *y = w->y;
-    for (int64_t k = 0; k < y->contact_count; k++) {
-        int64_t i = w->backward ? y->contact_count - 1 - k : k;
-        if (y->contacts[i].free_body < 0)
-            continue;
+    for (int64_t k = 0; k < y->free_count; k++) {
+        int64_t i = y->free_contact[w->backward ? y->free_count - 1 - k : k];
         double e = free_contact(w, &y->contacts[i], bodies);
         sums[SUM_SQUARE] += e;
         sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];

@@ -168,6 +168,8 @@ typedef struct ns_system {
     int64_t contact_count, contact_capacity;
     ns_contact *contacts;       /* sorted by node */
     int64_t *contact_first;     /* block + 1 */
+    int64_t free_count, free_capacity;
+    int64_t *free_contact;      /* indices of those with free bodies */
     int32_t *node_contact;      /* the last of its contacts while they are found, else -1 */
     int64_t touch_capacity, touch_blocks;
     ns_touch *touches;

@@ -85,6 +85,7 @@ void NS(release)(ns_system *y)
     RP_D(rp__grid_free)(&y->grid);
     rp__base_free(y->contacts);
     rp__base_free(y->touches);
+    rp__base_free(y->free_contact);
     rp__base_free(y->cut);
     rp__base_free(y->cut_near);
     rp__base_free(y->cut_first);

@@ -17,7 +17,8 @@
 typedef struct job {
     ns_system *y;
     const rp__world *world;
-    double dt;
+    double dt, full;
+    double fastest; /* particle, gravity of the step added */
 } job;
 
 /* Particles within this part of a cell take part in the mean place. */
@@ -107,18 +108,45 @@ static void find_near(void *context, int64_t begin, int64_t end, int worker)
         w->y->touch_near[b] = bodies_near(w->y, w->world, b, w->dt);
 }
 
+/* Of the bodies near a block those that may touch particles of one cell: all that is more than a cell and the way of the step off is far. */
+static uint64_t near_cell(const job *w, uint64_t near, const int64_t *at)
+{
+    double x[3] = { 0 }, h = w->y->lattice.h;
+    uint64_t found = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        x[a] = w->y->lattice.origin[a] + h * ((double)at[a] + 0.5);
+    for (uint64_t bits = near; bits; bits &= bits - 1) {
+        int k = __builtin_ctzll(bits);
+        const rp__body *body = &w->world->bodies[k];
+        double d = rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL), reach = (0.51 * sqrt(RP_DIM) + NS_REACH + 0.5) * h;
+        if (d < reach || d < reach + w->dt * (speed_at(body, rp__vec3_load(x)) + w->fastest))
+            found |= (uint64_t)1 << k;
+    }
+    return found;
+}
+
 static void touch_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
     ns_system *y = w->y;
+    const rp__particles *p = w->world->particles;
     (void)worker;
     for (int64_t b = begin; b < end; b++) {
         ns_touch *to = y->touches + y->touch_range[b][0];
+        int64_t at[3] = { INT64_MIN, 0, 0 }, now[3] = { 0 };
+        uint64_t near = 0;
         y->touch_range[b][1] = 0;
-        for (int64_t i = y->grid.first[b]; y->touch_near[b] && i < y->grid.first[b + 1]; i++)
-            for (uint64_t bits = y->touch_near[b]; bits; bits &= bits - 1)
+        for (int64_t i = y->grid.first[b]; y->touch_near[b] && i < y->grid.first[b + 1]; i++) {
+            for (int a = 0; a < RP_DIM; a++)
+                now[a] = (int64_t)floor(rp__lattice_coordinate(&y->lattice, a, p->x[a][i]));
+            if (memcmp(at, now, sizeof at) != 0) {
+                memcpy(at, now, sizeof at);
+                near = near_cell(w, y->touch_near[b], at);
+            }
+            for (uint64_t bits = near; bits; bits &= bits - 1)
                 if (touch(w, i, __builtin_ctzll(bits), &to[y->touch_range[b][1]]))
                     y->touch_range[b][1]++;
+        }
     }
 }
 
@@ -132,7 +160,7 @@ static void hold_blocks(void *context, int64_t begin, int64_t end, int worker)
         for (int l = 0; y->touch_near[b] && l < RP_BLOCK_NODES; l++) {
             int64_t node = b * RP_BLOCK_NODES + l, at[3];
             double x[3] = { 0 };
-            if (!(y->scale[node] > 0))
+            if (!(y->scale[node] > 0) || y->room[node] > 0.75 * w->full)
                 continue;
             rp__grid_coordinates(&y->grid, node, at);
             for (int a = 0; a < RP_DIM; a++)
@@ -246,6 +274,15 @@ static bool finish_contact(const job *w, ns_contact *c)
     return true;
 }
 
+static void fastest_chunk(void *context, int64_t begin, int64_t end, double *most)
+{
+    const rp__particles *p = ((const job *)context)->world->particles;
+    for (int64_t i = begin; i < end; i++) {
+        double square = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
+        most[0] = square > most[0] ? square : most[0];
+    }
+}
+
 static rp_result reserve(ns_system *y)
 {
     if (y->touch_blocks < y->grid.blocks) {
@@ -264,7 +301,11 @@ static rp_result reserve(ns_system *y)
 
 rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt)
 {
-    job w = { y, world, dt };
+    const double *g = world->def->gravity;
+    job w = { y, world, dt, pow(y->lattice.h, RP_DIM), dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) };
+    double most = 0;
+    rp__exec_max(world->particles->count, 16384, 1, fastest_chunk, &w, &most);
+    w.fastest += sqrt(most);
     RP_TRY(reserve(y));
     rp__exec_for(y->grid.blocks, 8, find_near, &w);
     int64_t total = 0;
