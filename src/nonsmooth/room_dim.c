@@ -76,8 +76,14 @@ static bool take(const job *w, uint64_t near, const int64_t *at, double *taken)
         double x[3] = { 0 };
         for (int a = 0; a < RP_DIM; a++)
             x[a] = w->y->lattice.origin[a] + h * ((double)at[a] + 0.5);
-        if (rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) > 0.51 * sqrt(RP_DIM) * h)
+        double middle = rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL);
+        if (middle > 0.51 * sqrt(RP_DIM) * h)
             continue;
+        if (middle < -0.51 * sqrt(RP_DIM) * h) { /* all of it */
+            for (int f = 0; f < (RP_DIM == 3 ? SIDE * SIDE * SIDE : SIDE * SIDE); f++)
+                taken[f] = 1;
+            return true;
+        }
         for (int k = 0; k < (RP_DIM == 3 ? PARTS : 1); k++)
             for (int j = 0; j < PARTS; j++)
                 for (int i = 0; i < PARTS; i++) {
@@ -110,13 +116,13 @@ static bool cut_cell(const job *w, uint64_t near, const int64_t *at, double p[SI
     if (!take(w, near, at, taken))
         return false;
     memset(moments, 0, NS_BERNSTEIN * sizeof *moments);
-    for (int f = 0; f < ALL; f++) {
-        int u[3] = { f % SIDE, f / SIDE % SIDE, f / (SIDE * SIDE) };
-        double v = (1 - taken[f]) / ALL;
-        if (!(v > 0))
-            continue;
+    for (int r = 0; r < ALL / SIDE; r++) { /* rows along x first */
+        double row[3] = { 0 };
+        for (int i = 0; i < SIDE; i++)
+            for (int a = 0; a < 3; a++)
+                row[a] += (1 - taken[r * SIDE + i]) / ALL * p[i][a];
         for (int m = 0; m < NS_BERNSTEIN; m++)
-            moments[m] += v * p[u[0]][m % 3] * p[u[1]][m / 3 % 3] * (RP_DIM == 3 ? p[u[2]][m / 9] : 1);
+            moments[m] += row[m % 3] * p[r % SIDE][m / 3 % 3] * (RP_DIM == 3 ? p[r / SIDE][m / 9] : 1);
     }
     return true;
 }
