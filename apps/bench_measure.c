@@ -21,6 +21,8 @@ const benchmark benchmarks[] = {
     { "zb05", "Column in a corner, 100 × 100 × 50 cells", BENCH_SCENE, "zb05.yaml", { NULL }, NULL, 1, 1, 5, 2, 9.3, 0.5 },
     { "silo", "Silo, 36 × 36 × 72 cells", BENCH_SCENE, "silo.yaml", { NULL }, NULL, 1, 1, 3, 2, 62.6, 4 },
     { "impact", "Ball on a bed, 75 × 75 × 50 cells", BENCH_SCENE, "impact.yaml", { NULL }, NULL, 1, 1, 4, 2, 11.4, 0.7 },
+    { "bodies", "Boulder, ball, blade and mesh in sand", BENCH_SCENE, "bodies.yaml", { NULL }, NULL, 1, 1, 3, 1, 0, 0 },
+    { "no-bodies", "The same sand without them", BENCH_SCENE, "bodies.yaml", { "bodies=[]" }, NULL, 1, 1, 3, 1, 0, 0 },
     { "sand", "Elastoplastic, flowing, double", BENCH_SCENE, "sand.yaml", { NULL }, NULL, 1, 30, 20, 3, 0, 0 },
     { "sand-single", "Elastoplastic, flowing, single", BENCH_SCENE, "sand.yaml", { "elastoplastic.storage=single" }, NULL, 1, 30, 20, 3, 0, 0 },
     { "contacts", "One-contact solvers", BENCH_CONTACTS, NULL, { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
