@@ -48,7 +48,7 @@ static inline void ns_exponential(double x[3][3], double f[3][3])
             x[i][j] = scale > 0 ? x[i][j] * scale : 0;
             term[i][j] = f[i][j] = i == j;
         }
-    for (int n = 1; n <= 7; n++) {
+    for (int n = 1; n <= 4; n++) { /* to 1e-5 at the most: the flow is not known better over a step */
         ns_product(term, x, next);
         for (int i = 0; i < RP_DIM; i++)
             for (int j = 0; j < RP_DIM; j++) {

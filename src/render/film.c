@@ -116,13 +116,13 @@ static rp_result make_bodies(rp_film *film)
     return RP_OK;
 }
 
-/* A bounded body that has many of the first grains in its box, while few are in its solid, is a container. */
+/* A bounded body that has many of the first grains in its box, while few are in its solid, is a container; one that deforms is a figure. */
 static void find_containers(rp_film *film, const rp_frame *frame)
 {
     const rp_field_view *x = rp_frame_field(frame, "position");
     for (int b = 0; b < film->body_count && b < frame->body_count && x && x->info.type == RP_F64; b++) {
         film_body *body = &film->bodies[b];
-        if (!body->bounded || frame->count == 0)
+        if (!body->bounded || frame->count == 0 || (b < film->sim->body_count && film->sim->bodies[b].sequence))
             continue;
         const rp_body_state *s = &frame->bodies[b];
         rp__pose pose = { rp__vec3_load(s->position), { s->orientation[0], s->orientation[1], s->orientation[2], s->orientation[3] } };
