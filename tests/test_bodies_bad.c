@@ -116,6 +116,15 @@ static void weights(void **state)
     refused("bodies: {name: rock, kind: free, shape: {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}}\n", "rock");
 }
 
+static void too_many_bodies(void **state)
+{
+    (void)state;
+    char lines[3600] = "bodies:\n";
+    for (int k = 0; k < 65; k++)
+        strcat(lines, "  - {shape: {sphere: {radius: 0.1}}}\n");
+    refused(lines, "at most 64");
+}
+
 static void bodies_in_each_other(void **state)
 {
     (void)state;
@@ -205,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(broken_meshes, begin, end),
         cmocka_unit_test_setup_teardown(mended_meshes, begin, end),
         cmocka_unit_test_setup_teardown(weights, begin, end),
+        cmocka_unit_test_setup_teardown(too_many_bodies, begin, end),
         cmocka_unit_test_setup_teardown(bodies_in_each_other, begin, end),
         cmocka_unit_test_setup_teardown(a_body_full_of_grains, begin, end),
         cmocka_unit_test_setup_teardown(a_body_outside_the_domain, begin, end),

@@ -34,6 +34,8 @@ static void make_tables(ns_system *y)
 
 rp_result NS(create)(rp__world *world, int first_field, void **state)
 {
+    if (world->def->body_count > 64) /* masks of bodies near a block */
+        return rp__base_fail(RP_UNSUPPORTED, "the scene has %d bodies; the method nonsmooth takes at most 64", world->def->body_count);
     ns_system *y = RP_NEW(ns_system);
     if (!y)
         return RP_OUT_OF_MEMORY;
