@@ -66,7 +66,7 @@ static bool run_chute(validation *v, const chute *c, double factor, int *bins, d
     for (int k = 0; k < *bins; k++)
         u[k] = -u[k];
     rp_body_state plate;
-    *wall_at = rp_sim_body(r.sim, 0, &plate) == RP_OK ? plate.position[0] - 0.0025 : NAN; /* its middle is half its width behind */
+    *wall_at = rp_sim_body(r.sim, 0, &plate) == RP_OK ? plate.position[0] : NAN; /* its shape begins there */
     run_close(&r);
     return good;
 }
