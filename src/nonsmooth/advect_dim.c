@@ -150,14 +150,15 @@ static double shear_rate(double c[3][3])
     return sqrt(2 * sum);
 }
 
-/* mu(I) = mu_s + (mu_d - mu_s) I / (I_0 + I), I = shear rate · d sqrt(rho / p)   [jop2006]; dc/dt = -xi |D| c, |D| half the shear rate. */
+/* mu(I) = mu_s + (mu_d - mu_s) I / (I_0 + I), I = shear rate · d sqrt(rho / p)   [jop2006], rho of the grains and p of the
+ * packed material, phi_max times the pressure of the solid phase; dc/dt = -xi |D| c, |D| half the shear rate. */
 static void change_material(const job *w, int64_t i, double c[3][3], double pressure)
 {
     const rp__particles *p = w->world->particles;
     const rp_material_def *m = &w->world->materials[p->material[i]];
     double rate = shear_rate(c), mu = rp_material_friction(m, RP_DIM);
     if (m->friction_dynamic >= 0 && rate > 0) {
-        double root = pressure > 0 ? sqrt(p->mass[i] / p->volume[i] / pressure) : INFINITY;
+        double root = pressure > 0 ? sqrt(p->mass[i] / (p->volume[i] * m->volume_fraction * pressure)) : INFINITY;
         double number = rate * m->grain_diameter * root;
         mu += (m->friction_dynamic - mu) * (isinf(number) ? 1 : number / (m->inertial_number + number));
     }

@@ -11,6 +11,7 @@
 
 #define NS_TOUCHING 0.1 /* looseness */
 #define NS_SLOW 0.1     /* of sqrt(g h) */
+#define NS_LAYERS 4      /* of cells whose weight is the unit of the residual at rest */
 #define NS_BONDED 0.2   /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
 
 typedef struct job {
@@ -316,6 +317,9 @@ rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt)
     y->skin = most[3] * cell;
     y->slow = NS_SLOW * sqrt(cell);
     y->stress_scale = most[3] * (y->fall + most[2]);
+    /* Under many layers of cells a small part of the whole weight is much of the weight of one: at rest it is that which counts. */
+    double layers = NS_LAYERS * cell < y->fall ? NS_LAYERS * cell : y->fall;
+    y->strict = y->fall + most[2] > 0 ? (layers + most[2]) / (y->fall + most[2]) : 1;
     if (!(y->stress_scale > 0))
         y->stress_scale = 1;
     rp__exec_for(nodes, 1024, prepare_nodes, &w);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 enum { SUM_SQUARE, LARGEST, UPHILL, UNUSED, SUMS };
+enum { FIRST_VISITS = 10000000 }; /* of stresses, when there is nothing to start from */
 enum { REST_SWEEPS = 6 }; /* stresses that are zero and stay so are left alone for so many sweeps; the final check sees all */
 
 typedef struct sweep {
@@ -482,6 +483,11 @@ static void decide(team_job *q)
 {
     sweep *w = &q->w;
     const rp__nonsmooth_params *p = w->y->params;
+    int64_t limit = p->max_iterations;
+    if (w->first) { /* four times as many, and as many more as cost little */
+        int64_t cheap = FIRST_VISITS / (w->stresses + 1);
+        limit = cheap > 4 * limit ? cheap : 4 * limit;
+    }
     double sums[SUMS] = { 0 };
     if (q->free_bodies)
         free_contacts(w, q->bodies, sums);
@@ -501,7 +507,7 @@ static void decide(team_job *q)
     }
     w->backward = !w->backward;
     w->wake = w->iterations % REST_SWEEPS == 0;
-    q->stop = w->iterations >= (w->first ? 4 : 1) * p->max_iterations;
+    q->stop = w->iterations >= limit;
     w->frozen = q->stop || (w->iterations >= p->min_iterations && small_enough(w));
 }
 
@@ -593,15 +599,15 @@ static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
 }
 
 /* A free body that lies on grains weighs on few of them: an error that is small in the mean over all stresses may still let it sink.
- * So ten times more is asked for while one is slow enough to be at rest. */
+ * So ten times more is asked for while one is slow enough to be at rest. Deep layers: see prepare_dim.c. */
 static double strictness(const ns_system *y, const rp__world *world, double dt)
 {
     const double *g = world->def->gravity;
     double fall = dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     for (int64_t k = 0; k < y->contact_count; k++)
         if (y->contacts[k].free_body >= 0 && rp__vec3_norm(world->bodies[y->contacts[k].free_body].velocity) < 2 * fall)
-            return 0.1;
-    return 1;
+            return y->strict < 0.1 ? y->strict : 0.1;
+    return y->strict;
 }
 
 /* Bodies that grains hold, slower than the solver can tell from rest, rest; those that a motor drives go on. */

@@ -8,7 +8,7 @@
  * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the id, the second gets a new one.
  *
  * Merge: two particles of a cell that has half as many particles again as a full cell at birth, at most the mean volume together (no
- * limit in a cell with more than most_per_cell), closer than the sum of their radii. Volume, mass, centre of mass, momentum and second moment are kept;
+ * limit in a cell with more than most_per_cell), closer than the sum of their radii, and not drawn out together. Volume, mass, centre of mass, momentum and second moment are kept;
  * the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
 #include "nonsmooth/system.h"
 
@@ -71,21 +71,30 @@ static void axes(const store *s, int64_t i, double *longest, double *shortest, d
     *shortest = sqrt(value[0] > 0 ? value[0] : 0);
 }
 
-/* Cheap test that rules most particles out. With R the square of the ratio, an ellipsoid stretched that far has
- * (trace / d)^d / det at least ((R + sqrt R + 1) / 3)^3 / R^(3/2) in 3D, ((R + 1) / 2)^2 / R in 2D. */
-static bool may_split(const store *s, int64_t i, double least_volume, double least)
+/* With R the square of the ratio of the longest to the shortest semi-axis, an ellipsoid stretched that far has (trace / d)^d / det at least
+ * ((R + sqrt R + 1) / 3)^3 / R^(3/2) in 3D, ((R + 1) / 2)^2 / R in 2D: a cheap test that rules most out. */
+static double least_stretch(double ratio)
 {
-    double f0 = s->f[0][i], f1 = s->f[1][i], f3 = s->f[3][i];
-    if (s->p->volume[i] < least_volume)
-        return false;
+    double square = ratio * ratio;
+    return RP_DIM == 3 ? pow((square + ratio + 1) / 3, 3) / (square * ratio) : pow(0.5 * (square + 1), 2) / square;
+}
+
+static bool may_be_stretched(const double *f, double least)
+{
 #if RP_DIM == 3
-    double f2 = s->f[2][i], f4 = s->f[4][i], f5 = s->f[5][i], third = (f0 + f1 + f2) / 3;
-    double det = f0 * (f1 * f2 - f5 * f5) - f3 * (f3 * f2 - f5 * f4) + f4 * (f3 * f5 - f1 * f4);
+    double third = (f[0] + f[1] + f[2]) / 3;
+    double det = f[0] * (f[1] * f[2] - f[5] * f[5]) - f[3] * (f[3] * f[2] - f[5] * f[4]) + f[4] * (f[3] * f[5] - f[1] * f[4]);
     return third * third * third >= 0.999 * least * det;
 #else
-    double half = 0.5 * (f0 + f1);
-    return half * half >= 0.999 * least * (f0 * f1 - f3 * f3);
+    double half = 0.5 * (f[0] + f[1]);
+    return half * half >= 0.999 * least * (f[0] * f[1] - f[3] * f[3]);
 #endif
+}
+
+static bool may_split(const store *s, int64_t i, double least_volume, double least)
+{
+    const double f[6] = { s->f[0][i], s->f[1][i], s->f[2][i], s->f[3][i], s->f[4][i], s->f[5][i] };
+    return s->p->volume[i] >= least_volume && may_be_stretched(f, least);
 }
 
 static bool inside(const double *low, const double *high, const double *x)
@@ -131,7 +140,20 @@ static void split_one(store *s, int64_t i, int64_t to, const double *offset)
         p->x[a][i] -= offset[a], p->x[a][to] += offset[a];
 }
 
-static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool crowded)
+/* F of the two together, by their volumes. */
+static void merged_ellipsoid(const store *s, int64_t i, int64_t j, double *f)
+{
+    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    const rp__particles *p = s->p;
+    double ui = p->volume[i] / (p->volume[i] + p->volume[j]), uj = 1 - ui, dx[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++)
+        dx[a] = p->x[a][j] - p->x[a][i];
+    for (int c = 0; c < 6; c++)
+        f[c] = ui * s->f[c][i] + uj * s->f[c][j] + MOMENT * ui * uj * dx[at[c][0]] * dx[at[c][1]];
+}
+
+/* `least`: of a stretch that would split them again. */
+static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool crowded, double least)
 {
     const rp__particles *p = s->p;
     if (p->material[i] != p->material[j])
@@ -141,7 +163,11 @@ static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool cr
     double d = 0, reach = s->size[i] + s->size[j];
     for (int a = 0; a < RP_DIM; a++)
         d += (p->x[a][i] - p->x[a][j]) * (p->x[a][i] - p->x[a][j]);
-    return d < reach * reach;
+    if (!(d < reach * reach))
+        return false;
+    double f[6];
+    merged_ellipsoid(s, i, j, f);
+    return crowded || !may_be_stretched(f, least);
 }
 
 /* j goes into i. */
@@ -150,11 +176,12 @@ static void merge_pair(store *s, int64_t i, int64_t j)
     rp__particles *p = s->p;
     double vi = p->volume[i], vj = p->volume[j], mi = p->mass[i], mj = p->mass[j], dx[3] = { 0 };
     double wi = mi / (mi + mj), wj = mj / (mi + mj), ui = vi / (vi + vj), uj = vj / (vi + vj);
-    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    double f[6];
     for (int a = 0; a < RP_DIM; a++)
         dx[a] = p->x[a][j] - p->x[a][i];
+    merged_ellipsoid(s, i, j, f);
     for (int c = 0; c < 6; c++)
-        s->f[c][i] = ui * s->f[c][i] + uj * s->f[c][j] + MOMENT * ui * uj * dx[at[c][0]] * dx[at[c][1]];
+        s->f[c][i] = f[c];
     for (int c = 0; c < 9; c++)
         s->gradient[c][i] = wi * s->gradient[c][i] + wj * s->gradient[c][j];
     for (int a = 0; a < RP_DIM; a++) {
@@ -204,6 +231,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
     memset(y->remove, 0, (size_t)count);
     double enough = 1.5 * pow(y->lattice.h, RP_DIM) * world->materials[0].volume_fraction / total; /* half as many again as at first */
     enough = enough < (double)y->params->most_per_cell ? enough : (double)y->params->most_per_cell;
+    double together = least_stretch(0.7 * y->params->split_ratio);
     /* Merging, within runs of one cell. */
     for (int64_t first = 0; y->params->merge && first < count;) {
         int64_t key = cell_of(y, p, first), last = first + 1;
@@ -215,7 +243,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
             if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * total))
                 continue;
             for (int64_t j = i + 1; j < last; j++)
-                if (!y->remove[j] && can_merge(&s, i, j, total, crowded) && !parted_pair(world, y->lattice.h, p, i, j)) {
+                if (!y->remove[j] && can_merge(&s, i, j, total, crowded, together) && !parted_pair(world, y->lattice.h, p, i, j)) {
                     merge_pair(&s, i, j);
                     y->remove[j] = 1;
                     (*merged)++;
@@ -227,8 +255,7 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
     }
     /* Splitting: first who, then room for all of them at once. */
     int64_t wanted = 0;
-    double r = y->params->split_ratio, square = r * r;
-    double least = RP_DIM == 3 ? pow((square + r + 1) / 3, 3) / (square * r) : pow(0.5 * (square + 1), 2) / square;
+    double least = least_stretch(y->params->split_ratio);
     for (int64_t i = 0; y->params->split && i < count; i++) {
         double longest, shortest, d[3];
         if (y->remove[i] || !may_split(&s, i, 0.125 * total, least))

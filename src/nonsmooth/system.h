@@ -194,6 +194,7 @@ typedef struct ns_system {
     int body_capacity;
 
     double stress_scale;        /* rho (g L + u^2) */
+    double strict;              /* factor of the tolerances: rho (g min(L, 4 h) + u^2) over the typical stress */
     double fall;                /* g L */
     double skin;                /* rho g h: the weight of a layer one cell thick */
     double slow;                /* slower than this is near rest */
