@@ -292,9 +292,9 @@ static int render_main(int argc, char **argv)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     rp_film *film = NULL;
-    rp_result result = rp_film_open(names.items[0], &def, &film);
-    if (result != RP_OK)
-        return report_failure("", result);
+    code = picture_open(names.items[0], &def, &film);
+    if (code >= 0)
+        return code;
     int64_t first, last;
     if (!pick_frames(film, line.frame, &first, &last)) {
         fprintf(stderr, "repose: %s has no frame '%s'; it has %lld, numbered %lld to %lld\n", names.items[0], line.frame,

@@ -97,12 +97,13 @@ static int sheet_main(int argc, char **argv)
         def.height = 2 * line.width * 9 / 16;
     }
     rp_film *film = NULL;
-    rp_result result = rp_film_open(names.items[0], &def, &film);
+    code = picture_open(names.items[0], &def, &film);
+    if (code >= 0)
+        return code;
     char usual[4096];
     snprintf(usual, sizeof usual, "%s/sheet.png", names.items[0]);
     const char *path = line.output ? line.output : usual;
-    if (result == RP_OK)
-        result = make_sheet(film, &line, path);
+    rp_result result = make_sheet(film, &line, path);
     rp_film_close(film);
     if (result != RP_OK)
         return report_failure("", result);

@@ -1,4 +1,5 @@
 #include "picture_options.h"
+#include "run_loop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,4 +46,18 @@ int picture_film_def(const picture_line *line, rp_quality usual, rp_film_def *de
             return wrong("--range", line->range, "LOW:HIGH, such as 0:2.5");
     }
     return -1;
+}
+
+int picture_open(const char *folder, const rp_film_def *def, rp_film **film)
+{
+    rp_result result = rp_film_open(folder, def, film);
+    if (result != RP_OK)
+        return report_failure("", result);
+    result = rp_film_check(*film);
+    if (result == RP_OK)
+        return -1;
+    int code = report_failure("", result);
+    rp_film_close(*film);
+    *film = NULL;
+    return result == RP_BAD_ARGUMENT ? EXIT_USAGE : code;
 }

@@ -19,7 +19,7 @@ typedef struct picture_line {
     { "--view", 'v', OPT_TEXT, offsetof(type, member.view), "VIEW",                                                          \
       "auto, iso, front, side, top, close, ortho-NAME, x,y,z or x,y,z:x,y,z (camera and target in metres)" },                \
     { "--color", 'c', OPT_TEXT, offsetof(type, member.colour), "FIELD",                                                      \
-      "material, or a field: velocity, velocity.z, pressure, region, ..." },                                                 \
+      "material, or a field: velocity, velocity.z, pressure, phi, friction, region, ..." },                                                 \
     { "--colour", 0, OPT_TEXT, offsetof(type, member.colour), "FIELD", "the same" },                                         \
     { "--range", 0, OPT_TEXT, offsetof(type, member.range), "LOW:HIGH", "values of the first and the last colour" },         \
     { "--size", 's', OPT_TEXT, offsetof(type, member.size), "WxH", "size of a picture in pixels" },                          \
@@ -32,5 +32,8 @@ typedef struct picture_line {
 
 /* -1 to go on, or the exit code after a sentence on standard error. */
 int picture_film_def(const picture_line *line, rp_quality usual, rp_film_def *def);
+
+/* Opens the film of a run; a view or colour that the run does not have is wrong usage. -1 to go on, or the exit code. */
+int picture_open(const char *folder, const rp_film_def *def, rp_film **film);
 
 #endif

@@ -25,6 +25,15 @@ refused() {
     if "$@" > out.txt 2> err.txt; then fail "'$*' did not fail"; fi
     grep -q -e "$words" err.txt || { cat err.txt; fail "'$*' did not say '$words'"; }
 }
+# misused WORDS COMMAND...: the same, and the exit code is that of wrong usage
+misused() {
+    words=$1
+    shift
+    code=0
+    "$@" > out.txt 2> err.txt || code=$?
+    [ $code = 2 ] || fail "'$*' gave $code in place of 2"
+    grep -q -e "$words" err.txt || { cat err.txt; fail "'$*' did not say '$words'"; }
+}
 small="--size 64x48 --quality draft --quiet"
 
 # Pictures, a video, and finished ones kept.
@@ -58,6 +67,22 @@ cmp a.png b.png || fail "threads changed a picture"
 "$REPOSE" render run $small --frame last --grains 5 -o c.png > out.txt
 [ -s c.png ] || fail "no picture with samples"
 
+# What the method nonsmooth has on its nodes colours its grains.
+sed 's/ballistic/nonsmooth/; s/0.1, 0.1, 0.1/0.1, 0.1, 0/' small.yaml > held.yaml
+"$REPOSE" run held.yaml -o held --overwrite --quiet
+for field in material velocity pressure phi volume_fraction friction region; do
+    "$REPOSE" render held $small --frame last --no-legend --color $field -o held_$field.png > out.txt || fail "no picture of $field"
+done
+cmp held_phi.png held_volume_fraction.png || fail "phi is not the volume fraction"
+for field in velocity pressure phi region; do
+    cmp -s held_material.png held_$field.png && fail "$field has the colours of the material"
+done
+cmp -s held_pressure.png held_phi.png && fail "pressure has the colours of phi"
+"$REPOSE" render held $small --size 320x240 --frame last --color region -o held_legend.png > out.txt
+"$REPOSE" render held $small --size 320x240 --frame last --color region --no-legend -o held_region.png > out.txt
+cmp -s held_legend.png held_region.png && fail "regions have no legend"
+misused "no field 'hardening' to colour by; they have .*pressure, region, .*volume_fraction (or phi)" "$REPOSE" render held $small --color hardening
+
 # Sheets and plots.
 "$REPOSE" sheet run --count 4 --width 64 --quiet > out.txt
 [ -s run/sheet.png ] || fail "no sheet"
@@ -71,11 +96,17 @@ grep -q '>other<' both/kinetic_energy.svg || fail "the second run is not in the 
 refused "no folder" "$REPOSE" render nowhere
 mkdir empty
 refused "scene.yaml" "$REPOSE" render empty
-refused "0x0" "$REPOSE" render run --size 0x0
-refused "no frame '99'" "$REPOSE" render run --frame 99
-refused "awful" "$REPOSE" render run --quality awful
-refused "is not a view" "$REPOSE" render run $small --view inside-out --frame 0 -o x.png
-refused "no field 'taste'" "$REPOSE" render run $small --color taste --frame 0 -o x.png
+misused "0x0" "$REPOSE" render run --size 0x0
+misused "640x0" "$REPOSE" render run --size 640x0
+misused "no frame '99'" "$REPOSE" render run --frame 99
+misused "awful" "$REPOSE" render run --quality awful
+misused "is not a view; right is auto" "$REPOSE" render run $small --view inside-out --frame 0 -o x.png
+misused "no field 'taste' to colour by; they have position, .*velocity" "$REPOSE" render run $small --color taste --frame 0 -o x.png
+misused "no field 'region'" "$REPOSE" render run $small --color region --frame 0 -o x.png
+misused "3 components; 'velocity.q'\|no field" "$REPOSE" render run $small --color velocity.q --frame 0 -o x.png
+misused "is not a view" "$REPOSE" sheet run --quiet --view inside-out
+misused "no field 'taste'" "$REPOSE" sheet run --quiet --color taste
+[ ! -e x.png ] || fail "a picture of nothing"
 refused "cannot create" "$REPOSE" render run $small --frame 0 -o no/such/x.png
 refused "plot --compare" "$REPOSE" plot run other
 size=$(wc -c < other/frames/frame_000002.vtkhdf)

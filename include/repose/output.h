@@ -26,7 +26,8 @@ typedef struct rp_frame {
     void *storage;                /* owned memory */
 } rp_frame;
 
-RP_API rp_result rp_frame_write(const rp_sim *sim, const rp_output_def *output, const char *path);
+/* Besides the particles' own fields, pressure, volume fraction and region of the law where the method has them on its nodes. */
+RP_API rp_result rp_frame_write(rp_sim *sim, const rp_output_def *output, const char *path);
 RP_API rp_result rp_frame_read(const char *path, rp_frame *out);
 RP_API const rp_field_view *rp_frame_field(const rp_frame *frame, const char *name); /* NULL if absent */
 RP_API void rp_frame_free(rp_frame *frame);

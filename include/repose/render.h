@@ -172,6 +172,8 @@ RP_API int64_t rp_film_count(const rp_film *film);                 /* frames fou
 RP_API int64_t rp_film_frame_number(const rp_film *film, int64_t i); /* number of the i-th */
 RP_API double rp_film_rate(const rp_film *film);                   /* pictures a second */
 RP_API rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, void *context, rp_image *out);
+/* Whether view and colour are right for this run: RP_BAD_ARGUMENT with a sentence that tells what there is. */
+RP_API rp_result rp_film_check(rp_film *film);
 RP_API rp_result rp_film_scan(rp_film *film);                      /* looks again for frames (a run that goes on) */
 
 /* Makes the grain samples of all frames that have none yet (rp_film_def.grains_per_particle above 0), one frame from the

@@ -24,17 +24,27 @@ static bool listed(const char *fields, const char *name)
     return false;
 }
 
+static int probe_named(const char *name)
+{
+    for (int k = 0; k < RP_IO_PROBES; k++)
+        if (strcmp(rp__io_probes[k].name, name) == 0)
+            return k;
+    return -1;
+}
+
 static rp_result check_words(const rp_sim *sim, const char *fields)
 {
     char word[64];
     while (next_word(&fields, word, sizeof word)) {
         rp_field_view view;
-        if (rp_sim_field_named(sim, word, &view) == RP_OK)
+        if (rp_sim_field_named(sim, word, &view) == RP_OK || probe_named(word) >= 0)
             continue;
         rp__text known = { 0 };
         for (int f = 0; f < rp_sim_field_count(sim); f++)
             if (rp_sim_field(sim, f, &view) == RP_OK)
                 rp__text_append(&known, "%s%s", f ? ", " : "", view.info.name);
+        for (int k = 0; k < RP_IO_PROBES; k++)
+            rp__text_append(&known, ", %s", rp__io_probes[k].name);
         rp_result result = rp__base_fail(RP_BAD_ARGUMENT, "there is no field '%s' to write; this method has: %s", word,
                                          rp__text_string(&known));
         rp__text_free(&known);
@@ -43,13 +53,13 @@ static rp_result check_words(const rp_sim *sim, const char *fields)
     return RP_OK;
 }
 
-static rp_result collect_fields(const rp_sim *sim, const char *fields, rp_frame *frame)
+static rp_result collect_fields(rp_sim *sim, const char *fields, rp_frame *frame)
 {
     bool every = fields && strcmp(fields, "*") == 0, chosen = fields && !every && fields[strspn(fields, " ,\t\n")];
     if (chosen)
         RP_TRY(check_words(sim, fields));
     int count = rp_sim_field_count(sim);
-    frame->fields = rp__arena_alloc(frame->storage, (size_t)(count + 1) * sizeof *frame->fields);
+    frame->fields = rp__arena_alloc(frame->storage, (size_t)(count + 1 + RP_IO_PROBES) * sizeof *frame->fields);
     if (!frame->fields)
         return RP_OUT_OF_MEMORY;
     RP_TRY(rp_sim_field_named(sim, "position", &frame->fields[frame->field_count++]));
@@ -60,7 +70,13 @@ static rp_result collect_fields(const rp_sim *sim, const char *fields, rp_frame 
         if (wanted && strcmp(view.info.name, "position") != 0)
             frame->fields[frame->field_count++] = view;
     }
-    return RP_OK;
+    bool probes[RP_IO_PROBES], any = false;
+    for (int k = 0; k < RP_IO_PROBES; k++) {
+        rp_field_view own;
+        probes[k] = (!chosen || listed(fields, rp__io_probes[k].name)) && rp_sim_field_named(sim, rp__io_probes[k].name, &own) != RP_OK;
+        any = any || probes[k];
+    }
+    return any ? rp__io_probe(sim, probes, frame) : RP_OK;
 }
 
 static rp_result collect_bodies(const rp_sim *sim, rp_frame *frame)
@@ -108,7 +124,7 @@ static rp_result begin(rp_frame *frame)
     return RP_OK;
 }
 
-rp_result rp__io_frame_collect(const rp_sim *sim, const char *fields, rp_frame *out)
+rp_result rp__io_frame_collect(rp_sim *sim, const char *fields, rp_frame *out)
 {
     RP_TRY(begin(out));
     collect_facts(sim, out);
@@ -121,7 +137,7 @@ rp_result rp__io_frame_collect(const rp_sim *sim, const char *fields, rp_frame *
     return result;
 }
 
-rp_result rp_frame_write(const rp_sim *sim, const rp_output_def *output, const char *path)
+rp_result rp_frame_write(rp_sim *sim, const rp_output_def *output, const char *path)
 {
     rp_frame frame;
     RP_TRY(rp__io_frame_collect(sim, output ? output->fields : NULL, &frame));

@@ -12,7 +12,13 @@ size_t rp__io_type_size(rp_type type);
 
 /* Fields and bodies of a simulation as a frame that points into it: valid until the next step. `fields` as in
  * rp_output_def. Free with rp_frame_free. */
-rp_result rp__io_frame_collect(const rp_sim *sim, const char *fields, rp_frame *out);
+rp_result rp__io_frame_collect(rp_sim *sim, const char *fields, rp_frame *out);
+
+/* What the method has on its nodes, at the particles: fields of single precision that the frame owns. Nothing where the method has no
+ * node fields. `wanted` says by name which to add. */
+enum { RP_IO_PROBES = 3 };
+extern const rp_field_info rp__io_probes[RP_IO_PROBES]; /* pressure, volume_fraction, region */
+rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *frame);
 
 /* `compressed`: chunks with shuffle and deflate; otherwise plain contiguous arrays (written at the speed of the disk). The
  * first field must be "position". The same content gives the same bytes. */

@@ -80,7 +80,18 @@ rp_result NS(restore)(void *state, const rp_state *in)
     return RP_OK;
 }
 
-enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, STRESS, PLANES = STRESS + 6 };
+enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, REGION, STRESS, PLANES = STRESS + 6 };
+
+/* The case of the friction law: 0 take-off (no stress), 1 stick (inside the cone), 2 slide (on it, to a thousandth). */
+static double region_of(const ns_stress *s)
+{
+    double tangent = 0;
+    for (int k = 1; k < NS_S; k++)
+        tangent += s->lambda[k] * s->lambda[k];
+    if (!(s->lambda[0] > 0))
+        return 0;
+    return sqrt(tangent) < (1 - 1e-3) * s->mu * s->lambda[0] ? 1 : 2;
+}
 
 static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at, int64_t n, double *data)
 {
@@ -90,6 +101,7 @@ static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at
         data[(POSITION + a) * n + at] = y->lattice.origin[a] + y->lattice.h * ((double)c[a] + (y->stress_cell ? 0.5 : 0));
         data[(VELOCITY + a) * n + at] = ns_velocity(y, i)[a];
     }
+    data[REGION * n + at] = region_of(&y->stress[i]);
     data[FRACTION * n + at] = y->room[i] > 0 ? y->volume[i] / y->room[i] : 0;
     double tangent = 0;
     for (int k = 1; k < NS_S; k++)
@@ -146,7 +158,8 @@ rp_result NS(node_fields)(void *state, const rp_field_view **views, int *count, 
         const char *name, *unit;
         int components, plane;
     } table[] = { { "position", "m", 3, POSITION },  { "velocity", "m/s", 3, VELOCITY }, { "pressure", "Pa", 1, PRESSURE },
-                  { "shear_stress", "Pa", 1, SHEAR }, { "volume_fraction", "", 1, FRACTION }, { "stress", "Pa", 6, STRESS } };
+                  { "shear_stress", "Pa", 1, SHEAR }, { "volume_fraction", "", 1, FRACTION }, { "stress", "Pa", 6, STRESS },
+                  { "region", "", 1, REGION } };
     int total = (int)(sizeof table / sizeof *table);
     for (int v = 0; v < total; v++)
         y->views[v] = (rp_field_view){ .info = { table[v].name, RP_F64, table[v].components, table[v].unit, 1 },

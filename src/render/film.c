@@ -381,14 +381,24 @@ static rp_result prepare(rp_film *film)
         return RP_OK;
     if (!film->bodies)
         RP_TRY(make_bodies(film));
-    RP_TRY(rp__film_read(film, 0, &first));
+    rp_result read = RP_BAD_FILE;
+    for (int64_t i = 0; read == RP_BAD_FILE && i < film->list.count; i++) /* the first that is sound */
+        read = rp__film_read(film, i, &first);
+    RP_TRY(read);
     find_containers(film, &first);
     rp_result result = rp__film_choose_view(film, &first);
+    if (result == RP_OK && strcmp(film->colour, "material") != 0)
+        result = rp__film_check_colour(film, &first);
     rp_frame_free(&first);
     if (result == RP_OK && strcmp(film->colour, "material") != 0)
         result = rp__film_find_range(film);
     film->ready = result == RP_OK;
     return result;
+}
+
+rp_result rp_film_check(rp_film *film)
+{
+    return prepare(film);
 }
 
 static rp_picture picture_of(const rp_film *film, const rp_frame *frame)

@@ -52,6 +52,8 @@ rp_view rp__film_view_at(const rp_film *film, double time);
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
 void rp__film_draw_axis(const double nu[6], rp__vec3 x, double axis[3]);
 rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_image *image);
+/* RP_BAD_ARGUMENT, with a list of what there is, when the frame has no such field. */
+rp_result rp__film_check_colour(const rp_film *film, const rp_frame *frame);
 rp_result rp__film_find_range(rp_film *film);
 /* 3 bytes a particle; `material` and `id` may be NULL. */
 rp_result rp__film_colours(rp_film *film, const rp_frame *frame, const double *material, const double *id, uint8_t *colours);

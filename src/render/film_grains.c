@@ -2,6 +2,7 @@
 #include "render/film.h"
 
 #include "math/random.h"
+#include "render/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,8 @@ static rp_result split_name(const char *colour, char name[64], int *component)
         return rp__base_fail(RP_BAD_ARGUMENT, "'%s' is not the name of a field", colour);
     memcpy(name, colour, length);
     name[length] = '\0';
+    if (strcmp(name, "phi") == 0)
+        strcpy(name, "volume_fraction");
     return RP_OK;
 }
 
@@ -48,22 +51,39 @@ static rp_result no_such_field(const rp_frame *frame, const char *name)
     int used = 0;
     for (int f = 0; f < frame->field_count && used < (int)sizeof list - 70; f++)
         used += snprintf(list + used, sizeof list - (size_t)used, "%s%s", f ? ", " : "", frame->fields[f].info.name);
-    return rp__base_fail(RP_NOT_FOUND, "the frames have no field '%s' to colour by; they have %s, and 'material' is always right",
-                         name, list);
+    return rp__base_fail(RP_BAD_ARGUMENT,
+                         "the frames have no field '%s' to colour by; they have %s%s, and 'material' is always right ('velocity.z' is a "
+                         "component)",
+                         name, list, rp_frame_field(frame, "volume_fraction") ? " (or phi)" : "");
+}
+
+/* The field that is asked for and its component, or -1 for the whole. */
+static rp_result find_field(const rp_film *film, const rp_frame *frame, const rp_field_view **view, int *component)
+{
+    char name[64];
+    RP_TRY(split_name(film->colour, name, component));
+    *view = rp_frame_field(frame, name);
+    if (!*view)
+        return no_such_field(frame, film->colour);
+    if (*component >= (*view)->info.components)
+        return rp__base_fail(RP_BAD_ARGUMENT, "field '%s' has %d component%s; '%s' asks for another", name,
+                             (*view)->info.components, (*view)->info.components == 1 ? "" : "s", film->colour);
+    return RP_OK;
+}
+
+rp_result rp__film_check_colour(const rp_film *film, const rp_frame *frame)
+{
+    const rp_field_view *view;
+    int component;
+    return find_field(film, frame, &view, &component);
 }
 
 /* The values to show, one a particle; free with rp__base_free. */
 static rp_result field_values(const rp_film *film, const rp_frame *frame, double **out)
 {
-    char name[64];
+    const rp_field_view *view;
     int component;
-    RP_TRY(split_name(film->colour, name, &component));
-    const rp_field_view *view = rp_frame_field(frame, name);
-    if (!view)
-        return no_such_field(frame, name);
-    if (component >= view->info.components)
-        return rp__base_fail(RP_BAD_ARGUMENT, "field '%s' has %d component%s; '%s' asks for another", name,
-                             view->info.components, view->info.components == 1 ? "" : "s", film->colour);
+    RP_TRY(find_field(film, frame, &view, &component));
     double *values = rp__base_alloc_zero(sizeof *values * (size_t)(frame->count + 1));
     if (!values)
         return RP_OUT_OF_MEMORY;
@@ -140,8 +160,12 @@ rp_result rp__film_find_range(rp_film *film)
         if (i == before)
             continue;
         before = i;
-        RP_TRY(rp__film_read(film, i, &frame));
-        rp_result result = widen(film, &frame, range);
+        rp_result result = rp__film_read(film, i, &frame);
+        if (result == RP_BAD_FILE) /* said when its picture is asked for */
+            continue;
+        RP_TRY(result);
+        if (frame.step > 0 || n == 1) /* before the first step fields of the nodes are zero */
+            result = widen(film, &frame, range);
         rp_frame_free(&frame);
         RP_TRY(result);
     }
@@ -161,6 +185,8 @@ rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_ima
     int component;
     if (is_region(film)) {
         double size = fmax(7, image->height / 60.0), y = image->height - 2.6 * size;
+        const uint8_t paper[3] = { 255, 255, 255 };
+        rp__canvas_box(image, image->width - 10 * size, y - 5.2 * size, image->width - size, y + size, paper, 0.82);
         for (int k = 2; k >= 0; k--, y -= 1.8 * size)
             RP_TRY(rp_image_add_text(image, region_names[k], image->width - 9 * size, y, size, region_colours[k]));
         return RP_OK;

@@ -157,7 +157,8 @@ static void views_and_fields_that_are_not_there(void **state)
     def = small_film();
     def.colour = "flavour";
     assert_int_equal(rp_film_open(folder, &def, &film), RP_OK);
-    assert_int_equal(rp_film_picture(film, 0, NULL, NULL, &image), RP_NOT_FOUND);
+    assert_int_equal(rp_film_check(film), RP_BAD_ARGUMENT);
+    assert_int_equal(rp_film_picture(film, 0, NULL, NULL, &image), RP_BAD_ARGUMENT);
     assert_non_null(strstr(rp_last_error(), "velocity"));
     rp_film_close(film);
     assert_int_equal(rp_film_open("no_such_folder", NULL, &film), RP_NOT_FOUND);
