@@ -132,7 +132,7 @@ static void slope_below_friction_rests(void **state)
     (void)state;
     for (int dim = 2; dim <= 3; dim++) {
         scene s;
-        slope(&s, dim, 0.95 * 0.5, 0, 8);
+        slope(&s, dim, 0.95 * 0.5, 0, 16);
         rp_step_stats stats;
         double moved = 0;
         for (int k = 0; k < 1000; k++) { /* 10 s */
@@ -141,6 +141,46 @@ static void slope_below_friction_rests(void **state)
         }
         if (!(moved < 1e-3 * 0.05))
             fail_msg("the slope crept by %g cells in %dD", moved / 0.05, dim);
+        scene_end(&s);
+    }
+}
+
+/* A heap at 0.9 mu whose surface lies across the cells, its particles laid out at random: it settles within a fraction of a cell,
+ * and then nothing moves. */
+static void heap_rests(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        const double h = 0.02, tangent = 0.45;
+        const int cells[3] = { 40, dim == 2 ? 12 : 4, 12 };
+        const double from[3] = { 0, 0, 0 }, to[3] = { 40, dim == 2 ? 12 : 4, 12 };
+        double top[3] = { 20 * h, 0, 0 }, left[3] = { -tangent, 0, 0 }, right[3] = { tangent, 0, 0 };
+        scene s;
+        rp_shape *parts[3];
+        rp_step_stats stats;
+        scene_begin(&s, dim, h, cells, from, to);
+        top[dim - 1] = 8.3 * h;
+        left[dim - 1] = right[dim - 1] = 1;
+        parts[0] = s.shape[0];
+        assert_int_equal(rp_shape_plane(top, left, &parts[1]), RP_OK);
+        assert_int_equal(rp_shape_plane(top, right, &parts[2]), RP_OK);
+        assert_int_equal(rp_shape_intersection(parts, 3, &s.shape[1]), RP_OK);
+        rp_shape_release(parts[1]);
+        rp_shape_release(parts[2]);
+        s.grains[0].shape = s.shape[1];
+        s.grains[0].sampling = RP_JITTERED;
+        scene_start(&s);
+        while (rp_sim_time(s.sim) < 1)
+            scene_step(&s, &stats);
+        double moved = 0;
+        while (rp_sim_time(s.sim) < 3) {
+            scene_step(&s, &stats);
+            moved += scene_fastest(&s) * stats.dt;
+        }
+        if (!(moved < 0.01 * h))
+            fail_msg("%dD: the heap crept by %g cells in two seconds", dim, moved / h);
+        if (!(stats.volume_error < 0.06))
+            fail_msg("%dD: the heap is over-packed by %g", dim, stats.volume_error);
         scene_end(&s);
     }
 }
@@ -229,6 +269,7 @@ int main(void)
         cmocka_unit_test(column_rests_3d),
         cmocka_unit_test(pressure_is_hydrostatic),
         cmocka_unit_test(slope_below_friction_rests),
+        cmocka_unit_test(heap_rests),
         cmocka_unit_test(slope_above_friction_flows),
         cmocka_unit_test(moving_slope_stops),
         cmocka_unit_test(frictional_floor),
