@@ -155,18 +155,65 @@ static void move_freely(work *w, int64_t begin, int64_t end)
             p->x[a][i] += w->step.dt * w->moving[a][i];
 }
 
+/* A ball around where the particles are and where they go. */
+static double surround(const work *w, int64_t begin, int64_t end, rp__vec3 *centre)
+{
+    const rp__particles *p = w->world->particles;
+    double middle[3] = { 0 }, square = 0, farthest = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = begin; i < end; i++) {
+            double x = p->x[a][i], step = fabs(w->step.dt * w->moving[a][i]);
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+            farthest = step > farthest ? step : farthest;
+        }
+        middle[a] = 0.5 * (low + high);
+        square += 0.25 * (high - low) * (high - low);
+    }
+    *centre = rp__vec3_load(middle);
+    return sqrt(square) + 2 * farthest;
+}
+
+/* A body that the particles of the range cannot meet in this step: it is farther from all of them than they and it move. */
+static bool out_of_reach(const work *w, const rp__body *body, rp__vec3 centre, double radius)
+{
+    double now = rp__body_distance(body, &body->pose, centre, NULL), then = rp__body_distance(body, &body->pose_next, centre, NULL);
+    return fmin(now, then) > radius + fabs(now - then) + w->s->grid.lattice.h; /* false for NaN */
+}
+
 /* The move where there are bodies: a body thinner than the cells, or between their nodes, still holds its grains. */
 static void move_among_bodies(work *w, int64_t begin, int64_t end)
 {
+    enum { MOST = 32 };
     rp__particles *p = w->world->particles;
     double tiny = 1e-6 * w->s->grid.lattice.h;
+    const rp__body *near[MOST];
+    rp__vec3 centre;
+    double radius = surround(w, begin, end, &centre);
+    int count = 0;
+    bool all = false; /* too many for the list */
+    for (int b = 0; b < w->world->body_count && !all; b++) {
+        const rp__body *body = &w->world->bodies[b];
+        if (!body->present || out_of_reach(w, body, centre, radius))
+            continue;
+        all = count == MOST;
+        if (!all)
+            near[count++] = body;
+    }
+    if (count == 0) {
+        move_freely(w, begin, end);
+        return;
+    }
     for (int64_t i = begin; i < end; i++) {
         rp__vec3 from = { p->x[0][i], p->x[1][i], p->x[2][i] }, to = from, v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         to.x += w->step.dt * w->moving[0][i];
         to.y += w->step.dt * w->moving[1][i];
         if (RP_DIM == 3)
             to.z += w->step.dt * w->moving[2][i];
-        for (int b = 0; b < w->world->body_count; b++)
+        for (int b = 0; b < count && !all; b++)
+            rp__body_guard(near[b], from, tiny, &to, &v);
+        for (int b = 0; b < w->world->body_count && all; b++)
             if (w->world->bodies[b].present)
                 rp__body_guard(&w->world->bodies[b], from, tiny, &to, &v);
         p->x[0][i] = to.x, p->x[1][i] = to.y;
