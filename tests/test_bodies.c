@@ -375,6 +375,27 @@ static void thin_sheets_hold(void **unused)
     finish(&s);
 }
 
+/* A shaft made of two boxes that overlap a little: the distance of such a shape has a ghost of a surface across it, and sand falls through. */
+static void ghosts_hold_nothing(void **unused)
+{
+    (void)unused;
+    setting s;
+    begin(&s, 2, 1, 1.2, 0, 0.05);
+    rp_shape *parts[2] = { box(0.3, 0.49, -2, 0.7, 3, 2), box(0.3, -1, -2, 0.7, 0.5, 2) }, *shaft, *block = box(-1, -1, -1, 2, 3, 1), *solid;
+    assert_int_equal(rp_shape_union(parts, 2, &shaft), RP_OK);
+    assert_int_equal(rp_shape_difference(block, shaft, &solid), RP_OK);
+    rp_shape_release(parts[0]), rp_shape_release(parts[1]), rp_shape_release(shaft), rp_shape_release(block);
+    add_body(&s, "shaft", solid);
+    s.grains.shape = box(0.32, 0.7, -1, 0.68, 0.9, 1);
+    start(&s);
+    while (rp_sim_time(s.sim) < 1)
+        step(&s);
+    int64_t above = count_beyond(&s, 1, 0.3, true);
+    print_message("shaft: %lld of %lld particles have not come down\n", (long long)above, (long long)rp_sim_particle_count(s.sim));
+    assert_int_equal(above, 0);
+    finish(&s);
+}
+
 /* A thin blade as high as the domain sweeps through sand, several cells a step. */
 static void fast_blades_leave_nothing_behind(void **unused)
 {
@@ -506,6 +527,7 @@ int main(void)
         cmocka_unit_test(slabs_stay_below_the_angle_of_friction),
         cmocka_unit_test(momentum_is_only_exchanged),
         cmocka_unit_test(thin_sheets_hold),
+        cmocka_unit_test(ghosts_hold_nothing),
         cmocka_unit_test(fast_blades_leave_nothing_behind),
         cmocka_unit_test(growing_meshes_push),
         cmocka_unit_test(bad_bodies_are_refused),

@@ -95,11 +95,19 @@ static bool take(const job *w, uint64_t near, const int64_t *at, double *taken)
                     if (d > 0.51 * sqrt(RP_DIM) * part)
                         continue;
                     any = true;
+                    /* Where parts of a combined shape overlap, the distance is a bound only and there need be no plane. */
+                    double miss = rp__body_distance(body, &body->pose, rp__vec3_axpy(-d, n, rp__vec3_load(x)), NULL);
+                    bool plane = fabs(miss) < 0.1 * part;
                     for (int f = 0; f < (RP_DIM == 3 ? FINE * FINE * FINE : FINE * FINE); f++) {
                         int u[3] = { f % FINE, f / FINE % FINE, f / (FINE * FINE) };
-                        double m = 0.5 * (FINE - 1);
-                        double e = d + fine * (n.x * (u[0] - m) + n.y * (u[1] - m) + (RP_DIM == 3 ? n.z * (u[2] - m) : 0));
-                        double in = 1 - outside(e, n, 0.5 * fine);
+                        double mid = 0.5 * (FINE - 1);
+                        double e = d + fine * (n.x * (u[0] - mid) + n.y * (u[1] - mid) + (RP_DIM == 3 ? n.z * (u[2] - mid) : 0));
+                        rp__vec3 m = n;
+                        if (!plane) {
+                            rp__vec3 at_fine = { x[0] + fine * (u[0] - mid), x[1] + fine * (u[1] - mid), RP_DIM == 3 ? x[2] + fine * (u[2] - mid) : 0 };
+                            e = rp__body_distance(body, &body->pose, at_fine, &m);
+                        }
+                        double in = 1 - outside(e, m, 0.5 * fine);
                         double *to = &taken[((RP_DIM == 3 ? k * FINE + u[2] : 0) * SIDE + j * FINE + u[1]) * SIDE + i * FINE + u[0]];
                         *to = in > *to ? in : *to;
                     }

@@ -65,6 +65,30 @@ static int64_t node_near(const ns_system *y, const rp__particles *p, int64_t i, 
     return RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
 }
 
+/* From a point at the bound d with the gradient n to the surface: combined shapes give a bound of the distance only, and where their
+ * parts overlap a bound that is far too small: what looks like a surface must be one. *d becomes the way there; false when there is none
+ * within `reach`. */
+static bool find_surface(const rp__body *body, double h, double reach, rp__vec3 at, double *d, rp__vec3 *n, rp__vec3 *place)
+{
+    double e = *d;
+    *place = at;
+    for (int k = 0; k < 5; k++) {
+        rp__vec3 m;
+        *place = rp__vec3_axpy(-e, *n, *place);
+        e = rp__body_distance(body, &body->pose, *place, &m);
+        if (fabs(e) < 0.02 * h)
+            return true;
+        double length = rp__vec3_norm(m);
+        *d += e;
+        if (!(length > 0) || *d > reach)
+            return false;
+        *n = rp__vec3_scale(1 / length, m);
+        if (RP_DIM == 2)
+            n->z = 0;
+    }
+    return false;
+}
+
 /* Where particle i would touch the body; false when it is too far away. */
 static bool touch(const job *w, int64_t i, int index, ns_touch *t)
 {
@@ -82,19 +106,25 @@ static bool touch(const job *w, int64_t i, int index, ns_touch *t)
     if (!(length > 0))
         return false;
     n = rp__vec3_scale(1 / length, n);
-    double clear = d - 0.5 * (RP_DIM == 3 ? cbrt(bulk) : sqrt(bulk));
-    if (!(clear < NS_REACH * h)) {
+    double radius = 0.5 * (RP_DIM == 3 ? cbrt(bulk) : sqrt(bulk)), reach = NS_REACH * h;
+    if (!(d - radius < reach)) {
         double approach = -w->dt * rp__vec3_dot(rp__vec3_sub(rp__vec3_load(v), rp__body_velocity_at(body, at)), n);
-        if (!(clear < NS_REACH * h + approach))
+        reach += approach > 0 ? approach : 0;
+        if (!(d - radius < reach))
             return false;
     }
+    rp__vec3 place;
+    if (!find_surface(body, h, reach + radius, at, &d, &n, &place))
+        return false;
+    double clear = d - radius;
     t->body = index;
     t->weight = 1 - clear / (NS_REACH * h);
     t->weight = t->weight < 0.01 ? 0.01 : t->weight > 1 ? 1 : t->weight;
     t->gap = clear > 0 ? clear : 0;
     t->volume = bulk;
-    double reach = d < h ? d : h; /* the place stays near the particle's cell; a body not yet there is met on the way */
-    rp__vec3_store(t->place, rp__vec3_axpy(-reach, n, at));
+    if (d > h) /* the place stays near the particle's cell; a body not yet there is met on the way */
+        place = rp__vec3_axpy(-h, n, at);
+    rp__vec3_store(t->place, place);
     rp__vec3_store(t->normal, n);
     t->node = node_near(y, p, i, t->place);
     return t->node >= 0;
