@@ -19,6 +19,8 @@ static const rp_param params[] = {
       "when grains resist compression: from the largest volume fraction on, or at once wherever they are (the dense model, for comparison)", "volume_fraction|divergence" },
     { "orientation", RP_ENUM, AT(orientation), RP__ORIENT_NORMALS, 0, 1, "",
       "how flat grains align with the flow: their normals turn as those of discs, or their planes as rods", "normals|planes" },
+    { "viscosity", RP_ENUM, AT(viscosity), RP__VISCOSITY_SPLIT, 0, 1, "",
+      "viscous flow before friction, or both at once in rounds of linear and friction solves (for large viscosity; slower)", "split|coupled" },
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of the friction problem, in units of the typical stress", NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 2e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
     { "max_iterations", RP_INT, AT(max_iterations), 500, 1, 1e9, "", "sweeps a step at most; reaching it is reported", NULL },

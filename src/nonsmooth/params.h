@@ -11,6 +11,7 @@ typedef enum rp__nonsmooth_solver { RP__SOLVER_SWEEPS /* then those of the frict
 
 typedef enum rp__nonsmooth_yield { RP__YIELD_EXACT, RP__YIELD_LINEARISED } rp__nonsmooth_yield;
 typedef enum rp__nonsmooth_compaction { RP__COMPACT_FRACTION, RP__COMPACT_DIVERGENCE } rp__nonsmooth_compaction;
+typedef enum rp__nonsmooth_viscosity { RP__VISCOSITY_SPLIT, RP__VISCOSITY_COUPLED } rp__nonsmooth_viscosity;
 typedef enum rp__nonsmooth_orientation { RP__ORIENT_NORMALS, RP__ORIENT_PLANES } rp__nonsmooth_orientation;
 
 
@@ -19,6 +20,7 @@ typedef struct rp__nonsmooth_params {
     int yield;              /* rp__nonsmooth_yield */
     int compaction;         /* rp__nonsmooth_compaction */
     int orientation;        /* rp__nonsmooth_orientation */
+    int viscosity;          /* rp__nonsmooth_viscosity */
     double tolerance;       /* of the mean residual, in units of the typical stress rho (g L + u^2) */
     double tolerance_max;   /* of the largest one */
     int64_t max_iterations, min_iterations;

@@ -176,7 +176,11 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     int64_t library_iterations = 0;
     if (y->params->solver != RP__SOLVER_SWEEPS)
         RP_TRY(NS(solve_library)(y, world, dt, &library_iterations));
-    RP_TRY(NS(solve)(y, world, dt, &report));
+    int64_t rounds = 0;
+    if (is_viscous(world) && y->params->viscosity == RP__VISCOSITY_COUPLED)
+        RP_TRY(NS(solve_coupled)(y, world, dt, &report, &rounds));
+    else
+        RP_TRY(NS(solve)(y, world, dt, &report));
     RP_LAP(&world->phases, "solve", t);
     NS(stick_forces)(y, world);
     double dissipated = NS(dissipation)(y);
@@ -210,6 +214,8 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
         extra(stats, "library_iterations", (double)library_iterations);
     extra(stats, "volume_iterations", (double)volume_iterations);
     extra(stats, "viscosity_iterations", (double)viscosity_iterations);
+    if (rounds > 0)
+        extra(stats, "viscosity_rounds", (double)rounds);
     extra(stats, "dissipated_power", dissipated);
     extra(stats, "split", (double)split);
     extra(stats, "merged", (double)merged);

@@ -276,6 +276,9 @@ void NS(room)(ns_system *y, const rp__world *world);
 void NS(make_stiffness)(ns_system *y);
 rp_result NS(viscosity)(ns_system *y, int64_t *iterations);
 
+/* coupled_dim.c: friction and viscosity at once; u is what NS(viscosity) left. */
+rp_result NS(solve_coupled)(ns_system *y, const rp__world *world, double dt, ns_report *report, int64_t *rounds);
+
 /* touch_dim.c: contacts with bodies, appended to those with walls. */
 rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt);
 ns_contact *NS(append_contact)(ns_system *y);
