@@ -30,6 +30,7 @@ const validation_case validate_cases[] = {
     { "collapse-grains", case_collapse_grains },
     { "collapse-scaling", case_collapse_scaling },
     { "collapse-methods", case_collapse_methods },
+    { "collapse-refinement", case_collapse_refinement },
     { "collapse-axisymmetric", case_collapse_axisymmetric },
     { "collapse-gravel", case_collapse_gravel },
     { "metamorphic", case_metamorphic },

@@ -146,6 +146,7 @@ void case_collapse_discs_tall(validation *v);
 void case_collapse_grains(validation *v);
 void case_collapse_scaling(validation *v);
 void case_collapse_methods(validation *v);
+void case_collapse_refinement(validation *v);
 /* validate_collapse3d.c */
 void case_collapse_axisymmetric(validation *v);
 void case_collapse_gravel(validation *v);

@@ -336,3 +336,41 @@ void case_collapse_methods(validation *v)
     plot.lines = lines, plot.line_count = 2;
     validation_plot(v, "profile", "The heap at rest under both methods", &plot);
 }
+
+/* Front, height of the centre of mass and of the crest at rest at cells of h, h/2, h/4. With differences d1 between the first two and d2
+ * between the last two, the observed order is log2 |d1 / d2|; where it is above zero the differences shrink. */
+void case_collapse_refinement(validation *v)
+{
+    enum { LEVELS = 3 };
+    static const char *const names[] = { "front / H0", "height of the centre of mass / H0", "height at the wall / H0" };
+    static double heights[LEVELS][BINS_MOST], x[LEVELS][BINS_MOST], y[LEVELS][BINS_MOST];
+    static char labels[LEVELS][32];
+    rp_plot_line lines[LEVELS];
+    double value[3][LEVELS], cell = validation_number(v, "cell");
+    for (int k = 0; k < LEVELS; k++) {
+        run r;
+        settings set = { 0 };
+        setting(&set, "cell_size=%.17g", cell / (1 << k));
+        if (v->trouble[0] || !run_open(v, &r, "scene.yaml", set.list))
+            return;
+        collapse c = collapse_of(v, &r);
+        if (collapse_until(v, &r, &c, validation_number(v, "time"), &value[0][k], &value[1][k], heights[k])) {
+            snprintf(labels[k], sizeof labels[k], "cells of %g mm", 1000 * cell / (1 << k));
+            lines[k] = profile_line(&c, labels[k], heights[k], x[k], y[k]);
+            value[0][k] /= c.h0, value[1][k] /= c.h0;
+            value[2][k] = y[k][0];
+        }
+        run_close(&r);
+        if (v->trouble[0])
+            return;
+    }
+    for (int q = 0; q < 3; q++) {
+        double coarse = fabs(value[q][1] - value[q][0]), fine = fabs(value[q][2] - value[q][1]);
+        validation_check(v, CHECK_RELATIVE, "fine", value[q][2], value[q][1], "%s: cells of half against a quarter of the coarse ones", names[q]);
+        validation_check(v, CHECK_ABOVE, NULL, 0, log2(coarse / fine), "%s: observed order, log2 of the ratio of the differences %.2g, %.2g", names[q], coarse, fine);
+    }
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "One collapse, three resolutions", plot.x_label = "x / H0", plot.y_label = "h / H0";
+    plot.lines = lines, plot.line_count = LEVELS;
+    validation_plot(v, "profile", "The heap at rest at three resolutions", &plot);
+}
