@@ -65,9 +65,9 @@ void case_silo_grains(validation *v)
         double slot = table_at(&t, k, 0);
         setting(&s, "bodies.0.shape={box: {lower: [-50, %.17g, -1], upper: [%.17g, %.17g, 1]}}", level - 4, 0.5 * (width - slot), level);
         setting(&s, "bodies.1.shape={box: {lower: [%.17g, %.17g, -1], upper: [%.17g, %.17g, 1]}}", 0.5 * (width + slot), level - 4, width + 50, level);
-        if (!run_discharge(v, &s, 1, level, 0.22, &d[k]))
+        if (!run_discharge(v, &s, 1, level, 0.15, &d[k]))
             break;
-        rates[k] = rate_of(&d[k], 0.05, 0.2), grains[k] = table_at(&t, k, 3);
+        rates[k] = rate_of(&d[k], 0.04, 0.14), grains[k] = table_at(&t, k, 3);
         validation_check(v, CHECK_RELATIVE, "rate", grains[k], rates[k], "slot of %g diameters: bulk area a time, against grains", slot);
         for (int i = 0; i < d[k].count; i++)
             parts[k][i] = d[k].volume[i] / d[k].volume[0];
