@@ -2,9 +2,9 @@
  *
  * Around a particle the motion of its neighbours over the frame is fitted by a linear map,
  *
- *     A = I + [sum_j w_j (u_j - u) dx_jᵀ] [sum_j w_j dx_j dx_jᵀ]^-1,   w_j = (1 - |dx_j|²/h²)²,
+ *     A = I + [sum_j w_j (u_j - u) dx_jᵀ] [sum_j w_j dx_j dx_jᵀ]^-1,
  *
- * u their displacements: the grid's velocity field integrated over the frame as the particles felt it. A sample at offset r
+ * u their displacements, w_j the tent of the cell that j is in, so that the sums are made once a cell: the grid's velocity field integrated over the frame as the particles felt it. A sample at offset r
  * goes to x + u + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
  * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest. */
 #include "exec/exec.h"
@@ -21,7 +21,9 @@ typedef struct move {
     const rp__carriers *before, *after;
     const int32_t *next;          /* index in `after` of a particle of `before`, -1 if gone */
     const uint8_t *grew;          /* particles of `after` that took others in, or are new */
-    double radius;                /* of the neighbourhood */
+    const int32_t *filled;        /* cells of `before` that hold particles */
+    const int32_t *number;        /* of a cell among them, -1: empty */
+    struct moments *sums;         /* one a filled cell */
     double scale, margin, dt;
     const rp_field_view *velocity;
     int32_t *owner;               /* of each sample, -1: gone */
@@ -88,35 +90,11 @@ static bool invert_symmetric(const double d[6], double inverse[6])
     return true;
 }
 
-/* Weighted sums over the neighbours of a particle: of their displacements u, places dx and products. */
+/* Sums over particles: of their displacements u, places dx and products. */
 typedef struct moments {
     double w, u[3], x[3], ux[9], xx[6];
-    int count;
+    double count;
 } moments;
-
-static void add_neighbour(const move *m, int64_t i, int64_t j, moments *s)
-{
-    const rp__carriers *p = m->before, *q = m->after;
-    double dx[3], u[3], r2 = 0;
-    for (int d = 0; d < 3; d++) {
-        dx[d] = p->x[d][j] - p->x[d][i];
-        u[d] = q->x[d][m->next[j]] - p->x[d][j];
-        r2 += dx[d] * dx[d];
-    }
-    double w = 1 - r2 / (m->radius * m->radius);
-    if (w <= 0)
-        return;
-    w *= w;
-    s->count++;
-    s->w += w;
-    for (int r = 0; r < 3; r++) {
-        s->u[r] += w * u[r], s->x[r] += w * dx[r];
-        for (int c = 0; c < 3; c++)
-            s->ux[3 * r + c] += w * u[r] * dx[c];
-    }
-    s->xx[0] += w * dx[0] * dx[0], s->xx[1] += w * dx[1] * dx[1], s->xx[2] += w * dx[2] * dx[2];
-    s->xx[3] += w * dx[0] * dx[1], s->xx[4] += w * dx[0] * dx[2], s->xx[5] += w * dx[1] * dx[2];
-}
 
 /* A particle that is there in both frames with the same volume: it neither split nor took another in, so its centre moved as
  * the material did. */
@@ -128,21 +106,89 @@ static bool is_steady(const move *m, int64_t j)
     return fabs(is - was) <= 1e-3 * was;
 }
 
+/* The steady particles of one cell, about its centre. */
+static void sum_cell(const move *m, int64_t cell, const double centre[3], moments *s)
+{
+    const rp__carriers *p = m->before, *q = m->after;
+    const rp__cells *cells = &p->cells;
+    *s = (moments){ 0 };
+    for (int64_t k = cells->first[cell]; k < cells->first[cell + 1]; k++) {
+        int64_t j = cells->items[k];
+        double dx[3], u[3];
+        if (!is_steady(m, j))
+            continue;
+        for (int d = 0; d < 3; d++) {
+            dx[d] = p->x[d][j] - centre[d];
+            u[d] = q->x[d][m->next[j]] - p->x[d][j];
+        }
+        s->w += 1, s->count += 1;
+        for (int r = 0; r < 3; r++) {
+            s->u[r] += u[r], s->x[r] += dx[r];
+            for (int c = 0; c < 3; c++)
+                s->ux[3 * r + c] += u[r] * dx[c];
+        }
+        s->xx[0] += dx[0] * dx[0], s->xx[1] += dx[1] * dx[1], s->xx[2] += dx[2] * dx[2];
+        s->xx[3] += dx[0] * dx[1], s->xx[4] += dx[0] * dx[2], s->xx[5] += dx[1] * dx[2];
+    }
+}
+
+static void sum_cells(void *context, int64_t begin, int64_t end, int worker)
+{
+    const move *m = context;
+    const rp__cells *cells = &m->before->cells;
+    (void)worker;
+    for (int64_t n = begin; n < end; n++) {
+        int64_t cell = m->filled[n], c[3] = { cell % cells->size[0], cell / cells->size[0] % cells->size[1], cell / cells->size[0] / cells->size[1] };
+        double centre[3];
+        for (int d = 0; d < 3; d++)
+            centre[d] = cells->origin[d] + ((double)c[d] + 0.5) * cells->width;
+        sum_cell(m, cell, centre, &m->sums[n]);
+    }
+}
+
+/* Adds the sums of a cell, whose centre is at e from the particle, about the particle. */
+static void add_cell(const moments *c, const double e[3], double w, moments *s)
+{
+    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
+    s->count += c->count;
+    s->w += w * c->w;
+    for (int r = 0; r < 3; r++) {
+        s->u[r] += w * c->u[r];
+        s->x[r] += w * (c->x[r] + c->w * e[r]);
+        for (int k = 0; k < 3; k++)
+            s->ux[3 * r + k] += w * (c->ux[3 * r + k] + c->u[r] * e[k]);
+    }
+    for (int k = 0; k < 6; k++) {
+        int a = row[k], b = column[k];
+        s->xx[k] += w * (c->xx[k] + c->x[a] * e[b] + e[a] * c->x[b] + c->w * e[a] * e[b]);
+    }
+}
+
+/* The eight cells around the particle, weighted by tents: every weight is positive, so that a linear motion is found exactly. */
 static void gather(const move *m, int64_t i, moments *s)
 {
     const rp__cells *cells = &m->before->cells;
-    int64_t low[3], high[3];
+    int64_t low[3];
+    double part[3];
     for (int d = 0; d < 3; d++) {
-        low[d] = rp__grains_cell(cells, d, m->before->x[d][i] - m->radius);
-        high[d] = rp__grains_cell(cells, d, m->before->x[d][i] + m->radius);
+        double at = (m->before->x[d][i] - cells->origin[d]) / cells->width - 0.5;
+        low[d] = (int64_t)floor(at);
+        part[d] = at - (double)low[d];
     }
-    for (int64_t z = low[2]; z <= high[2]; z++)
-        for (int64_t y = low[1]; y <= high[1]; y++) {
-            int64_t row = cells->size[0] * (y + cells->size[1] * z);
-            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++)
-                if (cells->items[k] != i && is_steady(m, cells->items[k]))
-                    add_neighbour(m, i, cells->items[k], s);
+    for (int k = 0; k < 8; k++) {
+        int64_t cell = 0;
+        double w = 1, e[3];
+        bool there = true;
+        for (int d = 2; d >= 0; d--) {
+            int64_t c = low[d] + (k >> d & 1);
+            there = there && c >= 0 && c < cells->size[d];
+            cell = cell * cells->size[d] + c;
+            w *= k >> d & 1 ? part[d] : 1 - part[d];
+            e[d] = ((k >> d & 1) - part[d]) * cells->width;
         }
+        if (there && w > 0 && m->number[cell] >= 0)
+            add_cell(&m->sums[m->number[cell]], e, w, s);
+    }
 }
 
 /* G of u = u_i + G dx, from sums about the particle (u_i its own displacement) or about their means; it tends to zero where
@@ -152,11 +198,11 @@ static bool fit_gradient(const moments *s, const double u[3], const double mean[
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     double xx[6], inverse[6], size = 0;
-    if (s->count < 4)
+    if (s->count < 5) /* the particle itself may be among them */
         return false;
     for (int k = 0; k < 6; k++)
         xx[k] = s->xx[k] - s->w * mean[row[k]] * mean[column[k]];
-    double keep = 0.02 * (xx[0] + xx[1] + xx[2]);
+    double keep = 0.01 * fmin(1, 8 / s->count) * (xx[0] + xx[1] + xx[2]);
     for (int k = 0; k < 3; k++)
         xx[k] += keep;
     if (!invert_symmetric(xx, inverse))
@@ -182,8 +228,8 @@ static void fit_motion(const move *m, int64_t i, double a[9], double centre[3])
     gather(m, i, &s);
     for (int d = 0; d < 3; d++) {
         double v = m->velocity ? ((const double *)m->velocity->data)[d * m->velocity->stride + i] : 0;
-        u[d] = steady ? m->after->x[d][m->next[i]] - p->x[d][i] : s.count >= 4 ? s.u[d] / s.w : m->dt * v;
-        if (!steady && s.count >= 4)
+        u[d] = steady ? m->after->x[d][m->next[i]] - p->x[d][i] : s.w > 0 && s.count >= 4 ? s.u[d] / s.w : m->dt * v;
+        if (!steady && s.w > 0 && s.count >= 4)
             mean[d] = s.x[d] / s.w;
     }
     bool fitted = fit_gradient(&s, u, mean, g);
@@ -198,28 +244,32 @@ static void fit_motion(const move *m, int64_t i, double a[9], double centre[3])
 
 /* ---- one sample ---- */
 
-/* The particle whose ellipsoid holds x deepest, of all or of those marked. */
-static int64_t deepest(const move *m, const double x[3], const uint8_t *marked, double *depth)
+/* The particle whose ellipsoid holds x deepest, of all or of those marked: among those of its own cell, and where none of them holds it,
+ * among those within `range` too. */
+static int64_t deepest(const move *m, const double x[3], const uint8_t *marked, double range, double *depth)
 {
     const rp__carriers *q = m->after;
     const rp__cells *cells = &q->cells;
-    int64_t low[3], high[3], best = -1;
+    int64_t best = -1;
     *depth = INFINITY;
     if (q->count == 0)
         return -1;
-    for (int d = 0; d < 3; d++) {
-        low[d] = rp__grains_cell(cells, d, x[d] - cells->width);
-        high[d] = rp__grains_cell(cells, d, x[d] + cells->width);
-    }
-    for (int64_t z = low[2]; z <= high[2]; z++)
-        for (int64_t y = low[1]; y <= high[1]; y++) {
-            int64_t row = cells->size[0] * (y + cells->size[1] * z);
-            for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
-                double here = rp__grains_depth(q, cells->items[k], x);
-                if (here < *depth && (!marked || marked[cells->items[k]]))
-                    *depth = here, best = cells->items[k];
-            }
+    for (int wide = 0; wide < (range > 0 ? 2 : 1) && !(*depth <= 1); wide++) {
+        int64_t low[3], high[3];
+        for (int d = 0; d < 3; d++) {
+            low[d] = rp__grains_cell(cells, d, x[d] - wide * range);
+            high[d] = rp__grains_cell(cells, d, x[d] + wide * range);
         }
+        for (int64_t z = low[2]; z <= high[2]; z++)
+            for (int64_t y = low[1]; y <= high[1]; y++) {
+                int64_t row = cells->size[0] * (y + cells->size[1] * z);
+                for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
+                    double here = rp__grains_depth(q, cells->items[k], x);
+                    if (here < *depth && (!marked || marked[cells->items[k]]))
+                        *depth = here, best = cells->items[k];
+                }
+            }
+    }
     return best;
 }
 
@@ -242,9 +292,11 @@ static void move_sample(const move *m, int64_t i, int64_t k, const double a[9], 
         x[d] = centre[d] + a[3 * d] * r[0] + a[3 * d + 1] * r[1] + a[3 * d + 2] * r[2];
     if (owner >= 0)
         depth = rp__grains_depth(q, owner, x);
-    if (!(depth <= 1)) {
+    if (!(depth <= 1.05)) { /* a little outside goes back to the rim */
         double other_depth;
-        int64_t other = deepest(m, x, owner < 0 ? m->grew : NULL, &other_depth);
+        /* Near the rim of its owner it stays there unless another one of its cell holds it; the other half of one that split is near. */
+        double width = m->before->cells.width, range = !(depth < 4) ? fmax(q->reach, width) : is_steady(m, i) ? 0 : 0.3 * width;
+        int64_t other = deepest(m, x, owner < 0 ? m->grew : NULL, range, &other_depth);
         bool merged = owner < 0 && other_depth <= 4; /* its particle went into one that grew; else a sink took both */
         if (other >= 0 && (merged || (owner >= 0 && other_depth < depth)))
             owner = other, depth = other_depth;
@@ -335,7 +387,16 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
     int32_t *next = RP_NEW_ARRAY(int32_t, p->count + 1), *owner = RP_NEW_ARRAY(int32_t, samples->count + 1);
     int16_t *offset = RP_NEW_ARRAY(int16_t, 3 * samples->count + 3);
     uint8_t *grew = RP_NEW_ARRAY(uint8_t, q->count + 1);
-    rp_result result = next && owner && offset && grew ? match_ids(p, q, next, grew) : RP_OUT_OF_MEMORY;
+    int64_t cells = p->cells.size[0] * p->cells.size[1] * p->cells.size[2], used = 0;
+    int32_t *number = RP_NEW_ARRAY(int32_t, cells + 1), *filled = RP_NEW_ARRAY(int32_t, p->count + 1);
+    for (int64_t c = 0; c < cells && number && filled; c++) {
+        number[c] = p->cells.first[c] < p->cells.first[c + 1] ? (int32_t)used : -1;
+        if (number[c] >= 0)
+            filled[used++] = (int32_t)c;
+    }
+    moments *sums = RP_NEW_ARRAY(moments, used + 1);
+    bool room = next && owner && offset && grew && number && filled && sums;
+    rp_result result = room ? match_ids(p, q, next, grew) : RP_OUT_OF_MEMORY;
     if (result == RP_OK) {
         const rp_field_view *velocity = rp_frame_field(before, "velocity");
         if (velocity && (velocity->info.type != RP_F64 || velocity->info.components != 3))
@@ -346,12 +407,16 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
         out->unit_volume = samples->unit_volume;
         out->frame_sum = rp_samples_frame_sum(after);
         move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
-                   .next = next, .grew = grew, .radius = p->cells.width, .scale = out->scale, .dt = after->time - before->time,
+                   .next = next, .grew = grew, .filled = filled, .number = number, .sums = sums, .scale = out->scale, .dt = after->time - before->time,
                    .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,
                    .offset = offset };
+        rp__exec_for(used, 256, sum_cells, &m);
         rp__exec_for(p->count, 512, move_particles, &m);
         result = finish(&m, out);
     }
+    rp__base_free(number);
+    rp__base_free(filled);
+    rp__base_free(sums);
     rp__base_free(next);
     rp__base_free(grew);
     rp__base_free(owner);
@@ -369,9 +434,9 @@ rp_result rp_samples_advance(const rp_samples_def *def, const rp_samples *sample
         return rp_samples_seed(def, after, out); /* nothing was there yet */
     rp__carriers p = { 0 }, q = { 0 };
     rp_samples moved = { 0 };
-    rp_result result = rp__grains_carriers(def, before, false, &p);
+    rp_result result = rp__grains_carriers(def, before, RP_GRAINS_PLACES, &p);
     if (result == RP_OK)
-        result = rp__grains_carriers(def, after, true, &q);
+        result = rp__grains_carriers(def, after, RP_GRAINS_ROOTS, &q);
     if (result == RP_OK)
         result = advance(def, samples, before, after, &p, &q, &moved);
     rp__grains_carriers_free(&p);

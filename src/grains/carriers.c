@@ -147,7 +147,7 @@ static double ellipsoid_of(const rp_samples_def *def, const rp__carriers *c, con
     return half * half;
 }
 
-rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, bool roots, rp__carriers *out)
+rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, rp__grains_need need, rp__carriers *out)
 {
     rp__carriers c = { .count = frame->count };
     const rp_field_view *x = doubles(frame, "position", 3), *volume = doubles(frame, "volume", 1);
@@ -162,18 +162,20 @@ rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, 
     c.volume = volume->data;
     c.id = RP_NEW_ARRAY(int64_t, c.count + 1);
     c.inverse = RP_NEW_ARRAY(float, 6 * c.count + 6);
-    c.root = roots ? RP_NEW_ARRAY(float, 6 * c.count + 6) : NULL;
-    rp_result result = c.id && c.inverse && (c.root || !roots) ? RP_OK : RP_OUT_OF_MEMORY;
+    c.root = need == RP_GRAINS_ROOTS ? RP_NEW_ARRAY(float, 6 * c.count + 6) : NULL;
+    rp_result result = c.id && c.inverse && (c.root || need != RP_GRAINS_ROOTS) ? RP_OK : RP_OUT_OF_MEMORY;
     if (result == RP_OK) {
         memcpy(c.id, id->data, sizeof *c.id * (size_t)c.count);
         const rp_field_view *field = doubles(frame, "ellipsoid", 6);
-        for (int64_t i = 0; i < c.count; i++) {
+        bool shapes = need != RP_GRAINS_PLACES || !(def->cell_size > 0); /* their reach is below a cell */
+        for (int64_t i = 0; i < c.count && shapes; i++) {
             double f[6];
             double ball = ellipsoid_of(def, &c, field, i, f);
             set_ellipsoid(def, &c, i, f, ball);
         }
         double width = def->cell_size > 0 ? def->cell_size : fmax(2 * c.reach, 1e-12);
-        result = rp__grains_cells(c.x, c.count, fmax(width, c.reach), &c.cells);
+        /* A cell to sum motions over; half of one to find the ellipsoid that holds a point. */
+        result = rp__grains_cells(c.x, c.count, need == RP_GRAINS_PLACES ? width : 0.5 * width, &c.cells);
     }
     if (result != RP_OK)
         rp__grains_carriers_free(&c);

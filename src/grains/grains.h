@@ -31,7 +31,9 @@ typedef struct rp__carriers {
     rp__cells cells;
 } rp__carriers;
 
-rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, bool roots, rp__carriers *out);
+/* Places alone need no ellipsoids; roots are for seeding. */
+typedef enum rp__grains_need { RP_GRAINS_PLACES, RP_GRAINS_ELLIPSOIDS, RP_GRAINS_ROOTS } rp__grains_need;
+rp_result rp__grains_carriers(const rp_samples_def *def, const rp_frame *frame, rp__grains_need need, rp__carriers *out);
 void rp__grains_carriers_free(rp__carriers *c);
 
 rp_result rp__grains_cells(const double *const x[3], int64_t count, double width, rp__cells *out);

@@ -148,7 +148,7 @@ rp_result rp_samples_seed(const rp_samples_def *def, const rp_frame *frame, rp_s
 {
     RP_TRY(check_def(def));
     rp__carriers c;
-    RP_TRY(rp__grains_carriers(def, frame, true, &c));
+    RP_TRY(rp__grains_carriers(def, frame, RP_GRAINS_ROOTS, &c));
     rp_samples s = { .particles = c.count, .frame = frame->index, .scale = 1.5 * fmax(c.reach, 1e-300) };
     s.unit_volume = mean_volume(&c) / def->per_particle;
     s.frame_sum = rp_samples_frame_sum(frame);

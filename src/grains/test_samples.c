@@ -75,7 +75,7 @@ static void position(const rp_samples *s, const rp_frame *f, int64_t i, int64_t 
 static void check_inside(const rp_samples_def *def, const rp_samples *s, const rp_frame *f)
 {
     rp__carriers c;
-    assert_int_equal(rp__grains_carriers(def, f, false, &c), RP_OK);
+    assert_int_equal(rp__grains_carriers(def, f, RP_GRAINS_ELLIPSOIDS, &c), RP_OK);
     assert_int_equal(s->particles, f->count);
     assert_int_equal(s->first[s->particles], s->count);
     for (int64_t i = 0; i < s->particles; i++)
