@@ -107,14 +107,28 @@ misused "3 components; 'velocity.q'\|no field" "$REPOSE" render run $small --col
 misused "is not a view" "$REPOSE" sheet run --quiet --view inside-out
 misused "no field 'taste'" "$REPOSE" sheet run --quiet --color taste
 [ ! -e x.png ] || fail "a picture of nothing"
+"$REPOSE" convert run/frames/frame_000000.vtkhdf first.csv > out.txt
+inside=$(awk -F, 'NR == 2 { print $1 "," $2 "," $3 }' first.csv)
+refused "inside a grain" "$REPOSE" render run $small --view "$inside" --frame 0 -o x.png
+if (ulimit -f 1; "$REPOSE" render run --size 640x480 --quality draft --quiet --frame 3 -o full.png) > out.txt 2> err.txt; then
+    fail "a picture without room"
+fi
+grep -q "cannot write the picture full.png" err.txt || { cat err.txt; fail "the full disk was not said"; }
+[ ! -e full.png ] || fail "half a picture was left"
 refused "cannot create" "$REPOSE" render run $small --frame 0 -o no/such/x.png
 refused "plot --compare" "$REPOSE" plot run other
 size=$(wc -c < other/frames/frame_000002.vtkhdf)
 head -c $((size / 2)) run/frames/frame_000002.vtkhdf > other/frames/frame_000002.vtkhdf
 rm -rf other/pictures
 "$REPOSE" render other $small --no-video > out.txt 2> err.txt
-grep -q "frame 2 is left out" err.txt || fail "a truncated frame was not said"
+grep -q "frame 2 is left out: .*frame_000002.vtkhdf cannot be read: .*cut short" err.txt || { cat err.txt; fail "a truncated frame was not said"; }
 [ "$(ls other/pictures/frame_*.png | wc -l)" = 5 ] || fail "the other frames were not shown"
+cp run/frames/frame_000002.vtkhdf other/frames/frame_000002.vtkhdf
+head -c 20 run/frames/frame_000000.vtkhdf > other/frames/frame_000000.vtkhdf
+rm -rf other/pictures
+"$REPOSE" render other $small --no-video --color velocity > out.txt 2> err.txt # the first frame frames the others
+grep -q "frame 0 is left out" err.txt || fail "a truncated first frame was not said"
+[ "$(ls other/pictures/frame_*.png | wc -l)" = 5 ] || fail "the frames after a truncated one were not shown"
 rm -rf other/frames
 refused "no frames" "$REPOSE" render other
 "$REPOSE" render run $small --no-video > out.txt

@@ -401,6 +401,28 @@ rp_result rp_film_check(rp_film *film)
     return prepare(film);
 }
 
+/* The sun of a film whose scene has none: low, from the left of the first view and a little from behind what is shown, so that slopes and
+ * furrows stand out by their shadows. */
+static void side_light(const rp_film *film, double sun[3])
+{
+    rp__vec3 up = { 0 }, back = rp__vec3_sub(rp__vec3_load(film->view.eye), rp__vec3_load(film->view.target));
+    double height[3] = { 0, 0, 0 };
+    height[film->up_axis] = film->up_sign;
+    up = rp__vec3_load(height);
+    back = rp__vec3_sub(back, rp__vec3_scale(rp__vec3_dot(back, up), up));
+    double length = sqrt(rp__vec3_dot(back, back));
+    if (!(length > 1e-9))
+        return; /* seen from above: the usual one */
+    back = rp__vec3_scale(1 / length, back);
+    rp__vec3 left = rp__vec3_cross(back, up);
+    for (int d = 0; d < 3; d++) {
+        double l[3], b[3];
+        rp__vec3_store(l, left);
+        rp__vec3_store(b, back);
+        sun[d] = 0.85 * l[d] - 0.2 * b[d] + 0.42 * height[d];
+    }
+}
+
 static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
 {
     rp_picture p = rp_default_picture();
@@ -415,12 +437,13 @@ static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
     if (film->sim->dim == 2) { /* light from above on the left, in front of the paper */
         p.sun[0] = -0.12, p.sun[1] = 0.2, p.sun[2] = 1;
         p.sun_radius = 0.06;
-    } else if (film->up_axis != 2 || film->up_sign < 0) { /* the direction is given for z upwards */
+    } else if (sun > 0 && (film->up_axis != 2 || film->up_sign < 0)) { /* the direction is given for z upwards */
         double z = p.sun[2];
         int up = film->up_axis;
         p.sun[2] = p.sun[up];
         p.sun[up] = film->up_sign * z;
-    }
+    } else if (sun == 0)
+        side_light(film, p.sun);
     if (film->sim->frame_rate > 0)
         p.shutter = film->out->shutter / film->sim->frame_rate;
     return p;
