@@ -51,6 +51,6 @@ bool bench_history(const json *results, const char *folder);
 bool bench_page(const json *results, const char *folder, const char *history);
 
 void bench_file_name(const char *processor, char *text, size_t size); /* of the history of a machine */
-bool bench_make_folder(const char *path);
+double bench_limit_of(const json *results, const char *name, double threads); /* of the machine; NAN when unknown */
 
 #endif

@@ -1,5 +1,6 @@
 /* The page of benchmarks, made from a file of results. */
 #include "bench.h"
+#include "folder.h"
 
 #include <repose/render.h>
 #include <repose/result.h>
@@ -38,15 +39,6 @@ static const json *best_row(const json *results, const char *name)
 {
     const json *two = scene_row(results, name, 2);
     return two ? two : scene_row(results, name, 1);
-}
-
-static double limit_of(const json *results, const char *name, double threads)
-{
-    const json *limits = json_member(json_member(results, "machine"), "limits");
-    for (const json *l = limits ? limits->first : NULL; l; l = l->next)
-        if (json_number(l, "threads", 0) == threads)
-            return json_number(l, name, NAN);
-    return NAN;
 }
 
 static void cell(FILE *to, const char *format, double value)
@@ -152,8 +144,8 @@ static void write_limits(FILE *to, const json *results)
     for (const json *r = first_row(results); r; r = r->next) {
         if (strcmp(json_text_of(r, "kind"), "scene") != 0)
             continue;
-        double threads = json_number(r, "threads", 1), bandwidth = 1e9 * limit_of(results, "triad_GB_per_s", threads);
-        double flops = 1e9 * limit_of(results, "gflop_per_s", threads), visit = json_number(r, "ns_per_node_visit", NAN);
+        double threads = json_number(r, "threads", 1), bandwidth = 1e9 * bench_limit_of(results, "triad_GB_per_s", threads);
+        double flops = 1e9 * bench_limit_of(results, "gflop_per_s", threads), visit = json_number(r, "ns_per_node_visit", NAN);
         double rate = json_number(r, "particle_steps_per_s", NAN);
         double least = 1e9 * fmax(VISIT_BYTES / bandwidth, VISIT_FLOPS / flops);
         double most = isfinite(visit) ? NAN : 1 / fmax(PARTICLE_BYTES / bandwidth, PARTICLE_FLOPS / flops);
@@ -331,7 +323,7 @@ bool bench_page(const json *results, const char *folder, const char *history)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/performance", folder);
-    bool good = bench_make_folder(path);
+    bool good = make_folder(path);
     snprintf(path, sizeof path, "%s/performance.md", folder);
     FILE *to = good ? fopen(path, "w") : NULL;
     if (!to) {

@@ -1,5 +1,6 @@
 /* Results of benchmarks: the table, the comparison with older ones, the history of a machine. */
 #include "bench.h"
+#include "folder.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,23 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-bool bench_make_folder(const char *path)
-{
-    char part[1024];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = part + 1;; slash++) {
-        char end = *slash;
-        if (end && end != '/')
-            continue;
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-        *slash = end;
-        if (!end)
-            return true;
-    }
-}
 
 static const json *rows_of(const json *results)
 {
@@ -83,7 +67,7 @@ static const json *twin(const json *results, const json *row)
     return NULL;
 }
 
-static double limit_of(const json *results, const char *name, double threads)
+double bench_limit_of(const json *results, const char *name, double threads)
 {
     const json *limits = json_member(json_member(results, "machine"), "limits");
     for (const json *l = limits ? limits->first : NULL; l; l = l->next)
@@ -98,7 +82,7 @@ static double machine_drift(const json *before, const json *after, double thread
     static const char *const names[] = { "triad_GB_per_s", "gflop_per_s" };
     double drift = 0;
     for (int k = 0; k < 2; k++) {
-        double ratio = limit_of(before, names[k], threads) / limit_of(after, names[k], threads);
+        double ratio = bench_limit_of(before, names[k], threads) / bench_limit_of(after, names[k], threads);
         if (isfinite(ratio))
             drift = fmax(drift, fabs(ratio - 1));
     }
@@ -193,7 +177,7 @@ bool bench_history(const json *results, const char *folder)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     struct stat there;
     bool fresh = stat(path, &there) != 0;
-    FILE *file = bench_make_folder(folder) ? fopen(path, "a") : NULL;
+    FILE *file = make_folder(folder) ? fopen(path, "a") : NULL;
     if (!file) {
         fprintf(stderr, "repose bench: %s cannot be written: %s\n", path, strerror(errno));
         return false;
@@ -209,7 +193,7 @@ bool bench_history(const json *results, const char *folder)
                 json_text_of(results, "program"), json_text_of(r, "name"), threads, json_number(r, "seconds", NAN),
                 json_number(r, "spread", 0), json_number(r, "iterations", 0), json_number(r, "unconverged", 0), json_number(r, "nodes", 0),
                 json_number(r, "particles", 0), 1e-6 * json_number(r, "memory", 0), json_number(machine, "load", 0),
-                limit_of(results, "triad_GB_per_s", threads), limit_of(results, "gflop_per_s", threads));
+                bench_limit_of(results, "triad_GB_per_s", threads), bench_limit_of(results, "gflop_per_s", threads));
     }
     if (fclose(file) != 0) {
         fprintf(stderr, "repose bench: %s cannot be written\n", path);

@@ -1,5 +1,6 @@
 /* bench: how fast the program is, beside the limits of the machine, and what got slower. */
 #include "bench.h"
+#include "folder.h"
 #include "commands.h"
 
 #include <repose/repose.h>
@@ -64,7 +65,7 @@ static bool measure(const bench_line *line, const text_list *names)
     if (slash)
         *slash = '\0';
     snprintf(part, sizeof part, "%s.part", line->output);
-    FILE *file = !slash || bench_make_folder(folder) ? fopen(part, "w") : NULL;
+    FILE *file = !slash || make_folder(folder) ? fopen(part, "w") : NULL;
     if (!file) {
         fprintf(stderr, "repose bench: %s cannot be written: %s\n", line->output, strerror(errno));
         return false;

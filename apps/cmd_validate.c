@@ -1,6 +1,7 @@
 /* validate: the program's numbers beside theory, experiments and grain-by-grain runs. */
 #include "commands.h"
 #include "progress.h"
+#include "folder.h"
 #include "validate.h"
 
 #include <errno.h>
@@ -62,23 +63,6 @@ static const option options[] = {
     { "--json", 0, OPT_FLAG, AT(json), NULL, "the report as JSON on standard output in place of the table" },
     { 0 },
 };
-
-static bool make_folder(const char *path)
-{
-    char part[1024];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = part + 1;; slash++) {
-        char end = *slash;
-        if (end && end != '/')
-            continue;
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-        *slash = end;
-        if (!end)
-            return true;
-    }
-}
 
 static bool affordable(const validation *v)
 {

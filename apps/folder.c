@@ -1,0 +1,23 @@
+/* Folders for what a command writes. */
+#include "folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+bool make_folder(const char *path)
+{
+    char part[1024];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = part + 1;; slash++) {
+        char end = *slash;
+        if (end && end != '/')
+            continue;
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return false;
+        *slash = end;
+        if (!end)
+            return true;
+    }
+}
