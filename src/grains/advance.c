@@ -4,7 +4,8 @@
  *
  *     A = I + [sum_j w_j (u_j - u) dx_jᵀ] [sum_j w_j dx_j dx_jᵀ]^-1,
  *
- * u their displacements, w_j the tent of the cell that j is in, so that the sums are made once a cell: the grid's velocity field integrated over the frame as the particles felt it. A sample at offset r
+ * u their displacements, w_j the tent of the cell that j is in, so that the sums are made once a cell: the grid's velocity field
+ * integrated over the frame as the particles felt it. A sample at offset r
  * goes to x + u + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
  * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest. */
 #include "exec/exec.h"
@@ -138,7 +139,8 @@ static void sum_cells(void *context, int64_t begin, int64_t end, int worker)
     const rp__cells *cells = &m->before->cells;
     (void)worker;
     for (int64_t n = begin; n < end; n++) {
-        int64_t cell = m->filled[n], c[3] = { cell % cells->size[0], cell / cells->size[0] % cells->size[1], cell / cells->size[0] / cells->size[1] };
+        int64_t cell = m->filled[n], row = cell / cells->size[0];
+        int64_t c[3] = { cell % cells->size[0], row % cells->size[1], row / cells->size[1] };
         double centre[3];
         for (int d = 0; d < 3; d++)
             centre[d] = cells->origin[d] + ((double)c[d] + 0.5) * cells->width;
@@ -407,7 +409,8 @@ static rp_result advance(const rp_samples_def *def, const rp_samples *samples, c
         out->unit_volume = samples->unit_volume;
         out->frame_sum = rp_samples_frame_sum(after);
         move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
-                   .next = next, .grew = grew, .filled = filled, .number = number, .sums = sums, .scale = out->scale, .dt = after->time - before->time,
+                   .next = next, .grew = grew, .filled = filled, .number = number, .sums = sums, .scale = out->scale,
+                   .dt = after->time - before->time,
                    .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,
                    .offset = offset };
         rp__exec_for(used, 256, sum_cells, &m);

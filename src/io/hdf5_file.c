@@ -181,7 +181,9 @@ rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
     H5Pclose(access);
     if (h->file >= 0)
         return RP_OK;
-    rp_result result = is > 0 ? rp__base_fail(RP_BAD_FILE, "%s cannot be read: it begins as an HDF5 file, but it is cut short or damaged", path)
+    rp_result result = is > 0 ? rp__base_fail(RP_BAD_FILE, "%s cannot be read: it begins as an HDF5 file, but it is cut short or "
+                                            "damaged",
+                                            path)
                               : rp__base_fail(RP_BAD_FILE, "%s is not an HDF5 file, so no frame (.vtkhdf)", path);
     rp__io_h5_restore(h);
     return result;
