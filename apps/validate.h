@@ -134,6 +134,7 @@ void case_incline_rest(validation *v);
 void case_incline_flow(validation *v);
 void case_stopping(validation *v);
 void case_block_on_plane(validation *v);
+/* validate_bagnold.c */
 void case_bagnold(validation *v);
 void case_bagnold_3d(validation *v);
 /* validate_shear.c */
