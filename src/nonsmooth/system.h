@@ -89,14 +89,14 @@ typedef struct ns_stress {
 } ns_stress;
 
 /* A contact of grains with a wall or a body: Coulomb's law in dimension RP_DIM between the impulse and the relative velocity at
- * one place: a node on a wall, or a point on the surface of a body, where the velocity is that of the corners of its cell. */
+ * one place: a node on a wall, or the part of a body's surface in a cell, where the velocity is a mean of those of the corners. */
 typedef struct ns_contact {
-    int64_t node;               /* of a wall; the lowest of the cell of a body's point */
+    int64_t node;               /* of a wall; the lowest of the cell of a body's surface */
     int32_t surface;            /* face 0 … 5, or 6 + body */
     int32_t side;               /* several at one place: both faces of a sheet, the faces at an edge */
     int32_t free_body;          /* body index when its velocity takes part in the solve, else -1 */
     int32_t count;              /* nodes: 1 or NS_CORNERS */
-    double share[NS_CORNERS];   /* N_j s_j: the velocity is sum_j share_j w_j, an impulse p adds share_j p / dt to w_j */
+    double share[NS_CORNERS];   /* N_j s_j, N_j its mean over the place: the velocity is sum_j share_j w_j, an impulse p adds share_j p / dt to w_j */
     double mass;                /* dt / sum_j share_j^2 */
     double place[3];
     double normal[3];           /* out of the wall or body, into the grains */
@@ -109,10 +109,11 @@ typedef struct ns_contact {
 
 /* A particle near a body, and where it would touch it. */
 typedef struct ns_touch {
-    int64_t node;               /* nearest to the place */
+    int64_t node;               /* the lowest of the cell of the place */
     int32_t body;
     double weight, gap, volume; /* volume of the packed material */
     double place[3], normal[3];
+    double share[NS_CORNERS];   /* N_j at the place */
 } ns_touch;
 
 /* Sums at the nodes of what particles bring. */
@@ -170,7 +171,7 @@ typedef struct ns_system {
     int64_t *contact_first;     /* block + 1 */
     int64_t free_count, free_capacity;
     int64_t *free_contact;      /* indices of those with free bodies */
-    int32_t *node_contact;      /* the last of its contacts while they are found, else -1 */
+    int32_t *node_contact;      /* cell: the last of its contacts while they are found, else -1 */
     int64_t touch_capacity, touch_blocks;
     ns_touch *touches;
     int64_t (*touch_range)[2];  /* block: first, count */

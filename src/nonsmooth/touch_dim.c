@@ -1,9 +1,10 @@
 /* Contacts of grains with bodies: at the places on the surface where particles would touch it.
  *
- * Each particle near a body is projected to the surface. The places nearest to one node that look the same way make one
- * contact: at their mean place, with their mean normal; the velocity of the grains there is that of the corners of its cell, and the
- * impulse goes back to them with the same weights. So the force acts where the surface is, however it lies against the grid:
- * for a pressure p the nodes get what the stresses in cells filled up to the surface leave, int p N_j n dA. Sheets thinner than a
+ * Each particle near a body is projected to the surface. The places in one cell that look the same way make one contact, with their
+ * mean normal: the velocity of the grains is the mean of what the corners of the cell give there, and the impulse goes back to them with
+ * the same weights. So the force acts where the surface is, however it lies against the grid: for a pressure p the nodes get what
+ * the stresses in cells filled up to the surface leave, int p N_j n dA. (The weights at the mean place would not do: the surface
+ * may pass through two corners and cut the cell in half, and the others must be held as well.) Sheets thinner than a
  * cell are seen from the side where the particles are. What is left between the nearest particle and the surface is the gap,
  * which may be closed in this step: a particle keeps the half of its width away. */
 #include "nonsmooth/contact.h"
@@ -23,6 +24,8 @@ typedef struct job {
 
 /* Particles within this part of a cell take part in the mean place. */
 #define NS_REACH 0.75
+/* Of a cell: what is nearer to a face lies on it. */
+#define NS_HAIR 1e-4
 
 static double speed_at(const rp__body *body, rp__vec3 x)
 {
@@ -47,20 +50,33 @@ static uint64_t bodies_near(const ns_system *y, const rp__world *world, int64_t 
     return near;
 }
 
-/* The node nearest to a place near particle i; if no grains are there, the place is taken to the nearest corner of the particle's cell. */
-static int64_t node_near(const ns_system *y, const rp__particles *p, int64_t i, double *place)
+/* The lowest node of the cell of a place on a surface with normal n, and the weights of the corners. A surface along a face of cells
+ * belongs to the cell on the side of the grains. If no grains are near the place, it is taken into the cell of particle i. */
+static int64_t cell_of(const ns_system *y, const rp__particles *p, int64_t i, double *place, rp__vec3 n, double *share)
 {
-    int64_t at[3] = { 0 };
-    for (int a = 0; a < RP_DIM; a++)
-        at[a] = (int64_t)floor(rp__lattice_coordinate(&y->lattice, a, place[a]) + 0.5);
-    int64_t node = RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
-    if (node >= 0 && y->scale[node] > 0)
-        return node;
+    double along[3] = { n.x, n.y, n.z }, t[3] = { 0 };
+    int64_t at[3] = { 0 }, near[3] = { 0 };
     for (int a = 0; a < RP_DIM; a++) {
-        double h = y->lattice.h, low = floor(rp__lattice_coordinate(&y->lattice, a, p->x[a][i]));
-        at[a] = at[a] < (int64_t)low ? (int64_t)low : at[a] > (int64_t)low + 1 ? (int64_t)low + 1 : at[a];
-        double middle = y->lattice.origin[a] + h * (double)at[a];
-        place[a] = place[a] < middle - 0.5 * h ? middle - 0.5 * h : place[a] > middle + 0.5 * h ? middle + 0.5 * h : place[a];
+        double q = rp__lattice_coordinate(&y->lattice, a, place[a]);
+        at[a] = (int64_t)floor(q + NS_HAIR * along[a]);
+        t[a] = q - (double)at[a];
+        near[a] = at[a] + (t[a] > 0.5);
+    }
+    int64_t node = RP_D(rp__grid_node)(&y->grid, near[0], near[1], near[2]);
+    if (node < 0 || !(y->scale[node] > 0))
+        for (int a = 0; a < RP_DIM; a++) {
+            double q = rp__lattice_coordinate(&y->lattice, a, place[a]), low = floor(rp__lattice_coordinate(&y->lattice, a, p->x[a][i]));
+            double to = q < low ? low : q > low + 1 ? low + 1 : q;
+            at[a] = (int64_t)low;
+            t[a] = to - low;
+            place[a] = y->lattice.origin[a] + y->lattice.h * to;
+        }
+    for (int c = 0; c < NS_CORNERS; c++) {
+        share[c] = 1;
+        for (int a = 0; a < RP_DIM; a++) {
+            double in = t[a] < 0 ? 0 : t[a] > 1 ? 1 : t[a];
+            share[c] *= c >> a & 1 ? in : 1 - in;
+        }
     }
     return RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
 }
@@ -126,7 +142,7 @@ static bool touch(const job *w, int64_t i, int index, ns_touch *t)
         place = rp__vec3_axpy(-h, n, at);
     rp__vec3_store(t->place, place);
     rp__vec3_store(t->normal, n);
-    t->node = node_near(y, p, i, t->place);
+    t->node = cell_of(y, p, i, t->place, n, t->share);
     return t->node >= 0;
 }
 
@@ -203,8 +219,8 @@ static void hold_blocks(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* Adds a touch to the contact of its node that looks the same way, or makes one. Sums until finish_contact: share[0] is the
- * weight, mass the volume, previous[0] links the contacts of the node. */
+/* Adds a touch to the contact of its cell that looks the same way, or makes one. Sums until finish_contact: target[0] is the
+ * weight, mass the volume, previous[0] links the contacts of the cell. */
 static rp_result add(ns_system *y, const ns_touch *t)
 {
     int32_t side = 0;
@@ -234,8 +250,10 @@ static rp_result add(ns_system *y, const ns_touch *t)
         y->node_contact[t->node] = (int32_t)(y->contact_count - 1);
     }
     c->gap = t->gap < c->gap ? t->gap : c->gap;
-    c->share[0] += t->weight;
+    c->target[0] += t->weight;
     c->mass += t->weight * t->volume;
+    for (int n = 0; n < NS_CORNERS; n++)
+        c->share[n] += t->weight * t->share[n];
     for (int a = 0; a < 3; a++) {
         c->place[a] += t->weight * t->place[a];
         c->normal[a] += t->weight * t->normal[a];
@@ -249,34 +267,20 @@ static bool finish_contact(const job *w, ns_contact *c)
     const ns_system *y = w->y;
     const rp__body *body = &w->world->bodies[c->surface - 6];
     const rp_surface *surface = &body->def.surface;
-    double h = y->lattice.h, t[3] = { 0 }, length = 0, all = 0, squares = 0;
-    double area = c->mass / (0.5 * NS_REACH * h), weight = c->share[0];
-    int64_t at[3], shift[3] = { 0 };
-    rp__grid_coordinates(&y->grid, c->node, at);
+    double length = 0, all = 0, squares = 0, area = c->mass / (0.5 * NS_REACH * y->lattice.h), weight = c->target[0];
     for (int a = 0; a < 3; a++) {
         c->place[a] /= weight;
+        c->target[a] = 0;
         length += c->normal[a] * c->normal[a];
     }
     for (int a = 0; a < 3; a++)
         c->normal[a] /= sqrt(length);
-    for (int a = 0; a < RP_DIM; a++) {
-        t[a] = rp__lattice_coordinate(&y->lattice, a, c->place[a]) - (double)at[a];
-        shift[a] = t[a] < 0; /* the cell is the lower one */
-        t[a] += (double)shift[a];
-        t[a] = t[a] < 0 ? 0 : t[a] > 1 ? 1 : t[a];
-    }
-    c->node = RP_D(rp__grid_node)(&y->grid, at[0] - shift[0], at[1] - shift[1], at[2] - shift[2]);
-    if (c->node < 0)
-        return false;
     int64_t block = c->node / RP_BLOCK_NODES;
     int base = ns_tile_of_local((int)(c->node % RP_BLOCK_NODES));
     c->count = NS_CORNERS;
     for (int n = 0; n < NS_CORNERS; n++) {
-        int64_t j = ns_tile_node(y, block, base + (n & 1) + NS_TILE_SIDE * ((n >> 1 & 1) + NS_TILE_SIDE * (n >> 2)));
-        double value = (n & 1 ? t[0] : 1 - t[0]) * (n >> 1 & 1 ? t[1] : 1 - t[1]);
-#if RP_DIM == 3
-        value *= n >> 2 ? t[2] : 1 - t[2];
-#endif
+        int64_t j = ns_tile_node(y, block, base + ns_corner(n));
+        double value = c->share[n] / weight;
         c->share[n] = 0;
         if (j < 0 || !(y->scale[j] > 0))
             continue;
