@@ -42,6 +42,7 @@ const validation_case validate_cases[] = {
     { "crater", case_crater },
     { "drag", case_drag },
     { "heap", case_heap },
+    { "heap-rest", case_heap_rest },
     { NULL, NULL },
 };
 

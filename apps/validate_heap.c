@@ -1,0 +1,227 @@
+/* Heaps: the angle at which they stand, and whether they stay. */
+#include "validate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS = 1024 };
+
+/* ---- the heap that stays on a plate when the sides have drained ---- */
+
+typedef struct heap_run {
+    const char *name, *method;
+    double friction;
+    int refine; /* cells for one of the scene */
+} heap_run;
+
+/* Slope of one side between 15 and 85 % of the height, in degrees; `side` is 1 on the right. */
+static double side_angle(const double *x, const double *heights, int bins, int side)
+{
+    static double fx[BINS], fy[BINS];
+    double most = 0, slope, offset;
+    int peak = 0, n = 0;
+    for (int i = 0; i < bins; i++)
+        if (heights[i] > most)
+            most = heights[i], peak = i;
+    for (int i = 0; i < bins; i++)
+        if ((side > 0 ? i > peak : i < peak) && heights[i] > 0.15 * most && heights[i] < 0.85 * most)
+            fx[n] = x[i], fy[n++] = heights[i];
+    if (n < 3)
+        return NAN;
+    fit_line(fx, fy, n, &slope, &offset, NULL);
+    return atan(-side * slope) * 180 / acos(-1.0);
+}
+
+typedef struct plate {
+    double centre, half, level; /* middle and half width of the plate, height of its top */
+} plate;
+
+static plate plate_of(validation *v)
+{
+    return (plate){ validation_number(v, "centre"), validation_number(v, "plate") / 2, validation_number(v, "floor") };
+}
+
+static bool open_heap(validation *v, run *r, const heap_run *h)
+{
+    settings s = { 0 };
+    setting(&s, "method=%s", h->method);
+    setting(&s, "material.friction=%.17g", h->friction);
+    setting(&s, "cell_size=%.17g", validation_number(v, "cell") / h->refine);
+    return run_open(v, r, "scene.yaml", s.list);
+}
+
+/* Bulk height over bins as wide as a cell; returns their number. */
+static int heap_heights(const run *r, const plate *p, double *x, double *heights)
+{
+    const rp_sim_def *def = rp_sim_definition(r->sim);
+    const double *px = run_plane(r, "position", 0), *py = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
+    int bins = (int)lround(2 * p->half / def->cell_size);
+    double width = 2 * p->half / bins;
+    for (int i = 0; i < bins; i++)
+        x[i] = p->centre - p->half + (i + 0.5) * width, heights[i] = 0;
+    for (int64_t i = 0; i < run_count(r); i++) {
+        int bin = (int)floor((px[i] - p->centre + p->half) / width);
+        if (py[i] > p->level && bin >= 0 && bin < bins)
+            heights[bin] += volume[i] / (def->materials[0].volume_fraction * width);
+    }
+    return bins;
+}
+
+static void check_angle(validation *v, const heap_run *h, const double *x, const double *heights, int bins)
+{
+    double angle = 0.5 * (side_angle(x, heights, bins, -1) + side_angle(x, heights, bins, 1));
+    validation_check(v, CHECK_ABSOLUTE, "angle", atan(h->friction) * 180 / acos(-1.0), angle, "%s: angle of repose [degrees]", h->name);
+}
+
+static void plot_heaps(validation *v, const rp_plot_line *lines, int count)
+{
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Heaps on a plate", plot.x_label = "x [m]", plot.y_label = "height [m]";
+    plot.lines = lines, plot.line_count = count;
+    validation_plot(v, "heaps", "Heaps left on a plate", &plot);
+}
+
+/* ---- where particles go ---- */
+
+typedef struct place {
+    int64_t id;
+    double x, y;
+} place;
+
+static int by_id(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+/* Where every particle above the plate is, in the order of their numbers; free it. */
+static place *places_of(const run *r, const plate *p, size_t *count)
+{
+    rp_field_view id;
+    place *places = calloc((size_t)run_count(r) + 1, sizeof *places);
+    *count = 0;
+    if (!places || rp_sim_field_named(r->sim, "id", &id) != RP_OK || id.info.type != RP_I64) {
+        free(places);
+        return NULL;
+    }
+    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1);
+    for (int64_t i = 0; i < run_count(r); i++)
+        if (y[i] > p->level)
+            places[(*count)++] = (place){ ((const int64_t *)id.data)[i], x[i], y[i] };
+    qsort(places, *count, sizeof *places, by_id);
+    return places;
+}
+
+typedef struct creep {
+    double farthest, sunk; /* way of the particle that went farthest, mean sinking; of those on the plate before and after */
+    int many, gone;        /* on the plate before; not there afterwards */
+} creep;
+
+/* Goes on for `later` seconds. False: trouble was noted. */
+static bool run_creep(validation *v, run *r, const plate *p, double later, creep *out)
+{
+    size_t many = 0, left = 0;
+    place *before = places_of(r, p, &many);
+    bool good = run_until(v, r, rp_sim_time(r->sim) + later);
+    place *after = places_of(r, p, &left);
+    *out = (creep){ .many = (int)many };
+    if (!before || !after)
+        validation_trouble(v, "particles have no numbers");
+    for (size_t i = 0; before && after && i < many; i++) {
+        const place *now = bsearch(&before[i], after, left, sizeof *after, by_id);
+        if (!now) {
+            out->gone++;
+            continue;
+        }
+        out->farthest = fmax(out->farthest, hypot(now->x - before[i].x, now->y - before[i].y));
+        out->sunk += before[i].y - now->y;
+    }
+    out->sunk /= (double)many - out->gone;
+    free(before);
+    free(after);
+    return good && !v->trouble[0];
+}
+
+void case_heap(validation *v)
+{
+    static const heap_run runs[] = {
+        { "\xce\xbc = 0.3", "nonsmooth", 0.3, 1 },
+        { "\xce\xbc = 0.5", "nonsmooth", 0.5, 1 },
+        { "\xce\xbc = 0.5, half the cell", "nonsmooth", 0.5, 2 },
+        { "\xce\xbc = 0.5, elastoplastic", "elastoplastic", 0.5, 1 },
+    };
+    enum { RUNS = sizeof runs / sizeof *runs };
+    static double x[RUNS][BINS], y[RUNS][BINS];
+    rp_plot_line lines[RUNS];
+    plate p = plate_of(v);
+    for (int k = 0; k < RUNS; k++) {
+        run r;
+        if (!open_heap(v, &r, &runs[k]))
+            return;
+        const rp_sim_def *def = rp_sim_definition(r.sim);
+        creep c = { 0 };
+        bool good = run_until(v, &r, 0.75 * def->duration) && run_creep(v, &r, &p, 0.25 * def->duration, &c);
+        int bins = heap_heights(&r, &p, x[k], y[k]);
+        lines[k] = (rp_plot_line){ .name = runs[k].name, .x = x[k], .y = y[k], .count = bins };
+        check_angle(v, &runs[k], x[k], y[k], bins);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), fabs(c.sunk) / def->cell_size,
+                         "%s: sinking in the last quarter of the run, in cells", runs[k].name);
+        run_close(&r);
+        if (!good)
+            return;
+    }
+    plot_heaps(v, lines, RUNS);
+}
+
+/* ---- does it stay? ---- */
+
+/* Runs until no particle above the plate is faster than `slow`, or until `latest`; returns the time. */
+static double run_to_rest(validation *v, run *r, const plate *p, double slow, double latest)
+{
+    double fastest = INFINITY;
+    bool good = run_until(v, r, 1); /* at the very first nothing moves yet */
+    while (good && fastest > slow && rp_sim_time(r->sim) < latest) {
+        good = run_step(v, r);
+        const double *y = run_plane(r, "position", 1), *ux = run_plane(r, "velocity", 0), *uy = run_plane(r, "velocity", 1);
+        fastest = 0;
+        for (int64_t i = 0; i < run_count(r); i++)
+            if (y[i] > p->level)
+                fastest = fmax(fastest, hypot(ux[i], uy[i]));
+    }
+    return good && fastest <= slow ? rp_sim_time(r->sim) : NAN;
+}
+
+void case_heap_rest(validation *v)
+{
+    static const heap_run runs[] = {
+        { "\xce\xbc = 0.5", "nonsmooth", 0.5, 1 },
+        { "\xce\xbc = 0.5, half the cell", "nonsmooth", 0.5, 2 },
+    };
+    enum { RUNS = sizeof runs / sizeof *runs };
+    static double x[RUNS][BINS], y[RUNS][BINS];
+    rp_plot_line lines[RUNS];
+    plate p = plate_of(v);
+    for (int k = 0; k < RUNS; k++) {
+        run r;
+        if (!open_heap(v, &r, &runs[k]))
+            return;
+        const rp_sim_def *def = rp_sim_definition(r.sim);
+        double later = validation_number(v, "later"), most = validation_number(v, "creep_cells");
+        double rest = run_to_rest(v, &r, &p, most * def->cell_size / later, def->duration - later);
+        creep c;
+        if (run_creep(v, &r, &p, later, &c)) {
+            int bins = heap_heights(&r, &p, x[k], y[k]);
+            lines[k] = (rp_plot_line){ .name = runs[k].name, .x = x[k], .y = y[k], .count = bins };
+            check_angle(v, &runs[k], x[k], y[k], bins);
+            validation_check(v, CHECK_BELOW, NULL, def->duration - later, rest, "%s: time until it stands [s]", runs[k].name);
+            validation_check(v, CHECK_BELOW, NULL, most, c.farthest / def->cell_size, "%s: farthest way of a particle in %g s after that, in cells",
+                             runs[k].name, later);
+            validation_check(v, CHECK_BELOW, NULL, 0, c.gone, "%s: particles, of %d, that left the plate or were merged", runs[k].name, c.many);
+        }
+        run_close(&r);
+        if (v->trouble[0])
+            return;
+    }
+    plot_heaps(v, lines, RUNS);
+}
