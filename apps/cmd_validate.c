@@ -34,6 +34,7 @@ const validation_case validate_cases[] = {
     { "collapse-refinement", case_collapse_refinement },
     { "collapse-axisymmetric", case_collapse_axisymmetric },
     { "collapse-gravel", case_collapse_gravel },
+    { "linearised", case_linearised },
     { "metamorphic", case_metamorphic },
     { "silo", case_silo },
     { "beverloo", case_beverloo },

@@ -151,6 +151,7 @@ void case_collapse_refinement(validation *v);
 /* validate_collapse3d.c */
 void case_collapse_axisymmetric(validation *v);
 void case_collapse_gravel(validation *v);
+void case_linearised(validation *v);
 /* validate_silo.c */
 void case_silo(validation *v);
 void case_beverloo(validation *v);

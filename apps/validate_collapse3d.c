@@ -1,4 +1,4 @@
-/* Collapses in three dimensions: round columns against the published laws, and gravel and beads in a channel. */
+/* Collapses in three dimensions: round columns against the published laws and under the linearised law, gravel and beads in a channel. */
 #include "validate.h"
 
 #include <math.h>
@@ -6,16 +6,16 @@
 
 enum { BINS = 256, SECTORS = 4, RATIOS = 4 };
 
-/* Heights over rings about the z axis in the quarter x, y > 0; sector < 0: all of it. */
-static void ring_heights(const run *r, double fraction, double width, int bins, int sector, double *heights)
+/* Heights over rings about the z axis in one of equal sectors of the quarter x, y > 0. */
+static void ring_heights(const run *r, double fraction, double width, int bins, int sector, int sectors, double *heights)
 {
     const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
-    double quarter = acos(0.0), angle = sector < 0 ? quarter : quarter / SECTORS;
+    double quarter = acos(0.0), angle = quarter / sectors;
     memset(heights, 0, (size_t)bins * sizeof *heights);
     for (int64_t i = 0; i < run_count(r); i++) {
         double radius = hypot(x[i], y[i]), at = radius / width - 0.5, low = floor(at), part = at - low;
-        int mine = (int)(SECTORS * atan2(y[i], x[i]) / quarter);
-        if (sector >= 0 && mine != sector && !(mine == SECTORS && sector == SECTORS - 1))
+        int mine = (int)(sectors * atan2(y[i], x[i]) / quarter);
+        if ((mine < sectors ? mine : sectors - 1) != sector)
             continue;
         for (int k = 0; k < 2; k++) { /* shared between two rings */
             int bin = (int)low + k;
@@ -48,11 +48,11 @@ static bool run_round(validation *v, double ratio, const char *match, round_colu
     bool good = run_until(v, &r, rp_sim_definition(r.sim)->duration);
     double fraction = rp_sim_definition(r.sim)->materials[0].volume_fraction, least = validation_number(v, "front_cells") * cell;
     *bins = (int)lround(wide / cell);
-    ring_heights(&r, fraction, cell, *bins, -1, heights);
+    ring_heights(&r, fraction, cell, *bins, 0, 1, heights);
     out->front = front_of(heights, *bins, cell, least) / radius - 1;
     out->top = (heights[0] + 3 * heights[1]) / 4 / radius;
     for (int k = 0; k < SECTORS; k++) {
-        ring_heights(&r, fraction, cell, *bins, k, sector);
+        ring_heights(&r, fraction, cell, *bins, k, SECTORS, sector);
         double front = front_of(sector, *bins, cell, least);
         mean += front / SECTORS, square += front * front / SECTORS;
     }
@@ -102,6 +102,65 @@ void case_collapse_axisymmetric(validation *v)
     plot.log_x = plot.log_y = true;
     plot.lines = laws, plot.line_count = 2;
     validation_plot(v, "runout", "Run-out against the aspect ratio", &plot);
+}
+
+/* ---- the linearised law leaves its mark on the rim ---- */
+
+enum { RIM = 24 };
+
+/* Where a profile rises above `least`, from outside (near the axis a narrow sector may hold no particle). */
+static double outer_front(const double *heights, int bins, double width, double least)
+{
+    int i = bins - 2;
+    while (i >= 0 && heights[i] <= least)
+        i--;
+    return i < 0 ? 0 : width * (i + 0.5 + (heights[i] - least) / (heights[i] - heights[i + 1]));
+}
+
+/* The rim (the mean of where the heap is a quarter, a half and one cell high) over azimuths of the quarter, and the amplitude of its fourth Fourier mode over its mean; that
+ * mode and its mean are the same in all quarters. */
+static bool run_rim(validation *v, const char *yield, double *azimuth, double *rim, double *amplitude)
+{
+    settings s = { 0 };
+    setting(&s, "nonsmooth.yield=%s", yield);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return false;
+    const rp_sim_def *def = rp_sim_definition(r.sim);
+    bool good = run_until(v, &r, def->duration);
+    double heights[BINS], mean = 0, along = 0, across = 0;
+    int bins = (int)lround(def->upper[0] / def->cell_size);
+    for (int k = 0; k < RIM; k++) {
+        double angle = (k + 0.5) / RIM * acos(0.0);
+        ring_heights(&r, def->materials[0].volume_fraction, def->cell_size, bins, k, RIM, heights);
+        rim[k] = 0;
+        for (double part = 0.25; part <= 1; part *= 2)
+            rim[k] += outer_front(heights, bins, def->cell_size, part * def->cell_size) / 3;
+        azimuth[k] = angle * 180 / acos(-1.0);
+        mean += rim[k] / RIM, along += 2 * rim[k] * cos(4 * angle) / RIM, across += 2 * rim[k] * sin(4 * angle) / RIM;
+    }
+    *amplitude = hypot(along, across) / mean;
+    run_close(&r);
+    return good;
+}
+
+void case_linearised(validation *v)
+{
+    static const char *const laws[] = { "exact", "linearised" };
+    static double azimuth[2][RIM], rim[2][RIM];
+    double amplitude[2];
+    rp_plot_line lines[2];
+    for (int k = 0; k < 2; k++) {
+        if (!run_rim(v, laws[k], azimuth[k], rim[k], &amplitude[k]))
+            return;
+        lines[k] = (rp_plot_line){ .name = laws[k], .x = azimuth[k], .y = rim[k], .count = RIM };
+    }
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "round"), amplitude[0], "exact law: fourth mode of the rim over its mean");
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "ratio"), amplitude[1] / amplitude[0], "linearised law (%.4f) over the exact one", amplitude[1]);
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Rim of the heap", plot.x_label = "azimuth [degrees]", plot.y_label = "radius [m]";
+    plot.lines = lines, plot.line_count = 2;
+    validation_plot(v, "rim", "Rim of a heap under the exact and the linearised law, over a quarter", &plot);
 }
 
 /* ---- gravel and beads in a channel with a gate that is drawn up ---- */
