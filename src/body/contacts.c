@@ -122,7 +122,7 @@ static double reach(const rp__body *a, const rp__body *b, double dt)
     double speed = rp__vec3_norm(a->velocity) + rp__vec3_norm(a->omega) * a->radius;
     if (b)
         speed += rp__vec3_norm(rp__body_velocity_at(b, a->pose.position)) + rp__vec3_norm(b->omega) * a->radius;
-    return 1.5 * speed * dt + 0.05 * a->radius; /* the nearest sample is not the nearest point */
+    return 1.5 * speed * dt + 0.15 * a->radius; /* the nearest sample is not the nearest point: 14 of them across a body */
 }
 
 static double wall_distance(const rp__body_room *room, int face, rp__vec3 point, rp__vec3 *normal)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ACROSS = 14, ACROSS_2D = 24, HALVINGS = 40 };
+enum { ACROSS = 14, ACROSS_2D = 24, HALVINGS = 40, CLIMBS = 60 };
 
 static rp_result keep(rp__body *body, int64_t *capacity, rp__vec3 point)
 {
@@ -59,6 +59,63 @@ static rp_result section(rp__body *body, const double *lower, const double *uppe
     return RP_OK;
 }
 
+/* The point on the surface farthest along a direction, as far as a climb from the farthest sample gets: up, back to the surface, with steps that shrink.
+ * Samples of a lattice cut edges and corners, and these are what touches first. */
+static rp__vec3 farthest(const rp__body *body, rp__vec3 along)
+{
+    rp__vec3 best = rp__vec3_add(body->samples[0], body->centre_local);
+    for (int64_t i = 1; i < body->sample_count; i++) {
+        rp__vec3 x = rp__vec3_add(body->samples[i], body->centre_local);
+        if (rp__vec3_dot(along, x) > rp__vec3_dot(along, best))
+            best = x;
+    }
+    double length = 0.1 * body->radius;
+    for (int k = 0; k < CLIMBS; k++) {
+        rp__vec3 x = rp__vec3_axpy(length, along, best);
+        double at[3], n[3], off = INFINITY;
+        for (int m = 0; m < 4 && fabs(off) > 1e-12 * body->radius; m++) {
+            rp__vec3_store(at, x);
+            off = rp_shape_distance(body->def.shape, at, n);
+            x = rp__vec3_axpy(-off, rp__vec3_load(n), x);
+        }
+        if (rp__vec3_dot(along, x) > rp__vec3_dot(along, best) && fabs(off) < 1e-6 * body->radius)
+            best = x;
+        else
+            length *= 0.5;
+    }
+    return best;
+}
+
+/* Corners, edges and tips: the farthest points along the axes and between them. */
+static rp_result add_tips(rp__body *body, int dim)
+{
+    int64_t capacity = body->sample_count;
+    rp__vec3 tips[27];
+    int count = 0;
+    if (capacity == 0)
+        return RP_OK;
+    for (int k = 0; k < (dim == 2 ? 9 : 27); k++) {
+        rp__vec3 along = { k % 3 - 1, k / 3 % 3 - 1, dim == 2 ? 0 : k / 9 - 1 };
+        if (!(rp__vec3_norm(along) > 0))
+            continue;
+        rp__vec3 tip = farthest(body, rp__vec3_scale(1 / rp__vec3_norm(along), along));
+        bool known = false;
+        for (int m = 0; m < count; m++)
+            known |= rp__vec3_norm(rp__vec3_sub(tip, tips[m])) < 1e-6 * body->radius;
+        if (!known)
+            tips[count++] = tip;
+    }
+    for (int m = 0; m < count; m++)
+        RP_TRY(keep(body, &capacity, tips[m]));
+    return RP_OK;
+}
+
+static void measure(rp__body *body)
+{
+    for (int64_t i = 0; i < body->sample_count; i++)
+        body->radius = fmax(body->radius, rp__vec3_norm(body->samples[i]));
+}
+
 rp_result rp__body_make_samples(rp__body *body, int dim)
 {
     double lower[3], upper[3];
@@ -79,7 +136,8 @@ rp_result rp__body_make_samples(rp__body *body, int dim)
         rp_mesh_free(&mesh);
         RP_TRY(result);
     }
-    for (int64_t i = 0; i < body->sample_count; i++)
-        body->radius = fmax(body->radius, rp__vec3_norm(body->samples[i]));
+    measure(body);
+    RP_TRY(add_tips(body, dim));
+    measure(body);
     return RP_OK;
 }

@@ -79,13 +79,13 @@ static void a_box_rests_on_the_floor(void **unused)
     begin(&p, 3, 0.5);
     rp__body *b = add(&p, box(0.2, 0.1, 0.1), 0, 0, 0.15, 0.5);
     run(&p, 1);
-    assert_true(fabs(b->pose.position.z - 0.1) < 1e-3);
+    assert_true(fabs(b->pose.position.z - 0.1) < 1e-6);
     double height = b->pose.position.z;
     run(&p, 2);
     assert_true(fabs(b->pose.position.z - height) < 1e-6);
     print_message("box: z %.6f, speed %.3g\n", height, rp__vec3_norm(b->velocity));
-    assert_true(fabs(b->pose.position.x) < 1e-3);
-    assert_true(rp__vec3_norm(b->velocity) < 1e-5);
+    assert_true(fabs(b->pose.position.x) < 1e-6);
+    assert_true(rp__vec3_norm(b->velocity) < 1e-7);
     end(&p);
 }
 
@@ -124,8 +124,8 @@ static void stacked_boxes_rest(void **unused)
     run(&p, 1);
     rp__vec3 x = p.body[1].pose.position;
     run(&p, 1);
-    assert_true(rp__vec3_norm(rp__vec3_sub(p.body[1].pose.position, x)) < 1e-4);
-    assert_true(fabs(x.z - 0.3) < 2e-3);
+    assert_true(rp__vec3_norm(rp__vec3_sub(p.body[1].pose.position, x)) < 1e-6);
+    assert_true(fabs(x.z - 0.3) < 1e-5);
     end(&p);
 }
 
@@ -139,8 +139,8 @@ static void balls_skid_then_roll(void **unused)
     b->velocity.x = 2;
     run(&p, 1.5);
     print_message("ball: v %.4f, omega r %.4f, expected %.4f\n", b->velocity.x, 0.1 * b->omega.y, 2 * 5.0 / 7);
-    assert_true(fabs(b->velocity.x / (2 * 5.0 / 7) - 1) < 0.03);
-    assert_true(fabs(b->omega.y * 0.1 / b->velocity.x - 1) < 0.03);
+    assert_true(fabs(b->velocity.x / (2 * 5.0 / 7) - 1) < 2e-3);
+    assert_true(fabs(b->omega.y * 0.1 / b->velocity.x - 1) < 1e-4);
     end(&p);
 }
 
@@ -178,7 +178,9 @@ static void joints_are_kept(void **unused)
     b->def.joint_axis[1] = 1, b->def.joint_axis[2] = 0;
     b->def.joint_point[2] = 0.6;
     run(&p, 3);
-    assert_true(rp__body_depth(p.body, 0, -1 - 4, &p.room) < 5e-3);
+    double depth = rp__body_depth(p.body, 0, -1 - 4, &p.room), speed = rp__vec3_norm(b->omega);
+    print_message("hinge: %.3g m in the floor, turns by %.3g 1/s\n", depth, speed);
+    assert_true(depth < 1e-6 && speed < 1e-6); /* its edge lies on the floor and stays there */
     rp__vec3 arm = rp__vec3_sub(b->pose.position, rp__vec3_make(0, 0, 0.6));
     assert_true(fabs(rp__vec3_norm(arm) - 0.5) < 1e-6);
     end(&p);
