@@ -1,17 +1,21 @@
 /* Elastoplastic particle-steps a second on flowing sand: a column that collapses, measured once it flows.
  *
- *     bench_elastoplastic [--particles N] [--steps N] [--flow SECONDS] [--json]
+ *     bench_elastoplastic [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K] [--json]
+ *
+ * "ns cpu" is processor time a particle-step, of all threads: the measure to compare on a machine that others use too.
  */
 #include <math.h>
 #include <repose/repose.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct outcome {
     double rate;   /* million particle-steps a second */
     double bytes;  /* of the library, a particle */
     double speed;  /* root mean square [m/s]: that it flows */
+    double cpu;    /* processor time [ns] a particle-step */
     double phase[RP_MAX_EXTRAS];
     const char *name[RP_MAX_EXTRAS];
     int phases;
@@ -54,6 +58,13 @@ static rp_sim *column(double particles, const char *kernel, const char *storage,
     return sim;
 }
 
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static int run(double particles, const char *kernel, const char *storage, int threads, int steps, double flow, outcome *out)
 {
     rp_sim *sim = column(particles, kernel, storage, threads);
@@ -61,14 +72,14 @@ static int run(double particles, const char *kernel, const char *storage, int th
         return 1;
     rp_step_stats stats;
     memset(out, 0, sizeof *out);
-    double milliseconds = INFINITY;
+    double milliseconds = INFINITY, cpu = INFINITY;
     while (rp_sim_time(sim) < flow)
         if (rp_sim_step(sim, &stats) != RP_OK) {
             fprintf(stderr, "%s\n", rp_last_error());
             return 1;
         }
     for (int repeat = 0; repeat < 3; repeat++) {
-        double sum = 0;
+        double sum = 0, begin = processor_seconds();
         for (int k = 0; k < steps / 3 + 1; k++) {
             if (rp_sim_step(sim, &stats) != RP_OK)
                 return 1;
@@ -76,8 +87,10 @@ static int run(double particles, const char *kernel, const char *storage, int th
         }
         if (sum / (steps / 3 + 1) < milliseconds)
             milliseconds = sum / (steps / 3 + 1);
+        cpu = fmin(cpu, (processor_seconds() - begin) / (steps / 3 + 1));
     }
     out->rate = 1e-3 * (double)stats.particles / milliseconds;
+    out->cpu = 1e9 * cpu / (double)stats.particles;
     double mass = 0;
     rp_field_view view;
     if (rp_sim_field_named(sim, "mass", &view) == RP_OK)
@@ -97,6 +110,8 @@ int main(int argc, char **argv)
     double only = 0;
     int steps = 30;
     double flow = 0.2;
+    int only_threads = 0;
+    const char *only_storage = NULL, *only_kernel = NULL;
     bool json = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
@@ -107,30 +122,39 @@ int main(int argc, char **argv)
             steps = (int)strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--flow") == 0 && i + 1 < argc)
             flow = strtod(argv[++i], NULL);
+        else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            only_threads = (int)strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--storage") == 0 && i + 1 < argc)
+            only_storage = argv[++i];
+        else if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc)
+            only_kernel = argv[++i];
         else {
-            fprintf(stderr, "usage: %s [--particles N] [--steps N] [--flow SECONDS] [--json]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K] [--json]\n", argv[0]);
             return 2;
         }
     }
     static const double sizes[] = { 1e5, 1e6 };
     static const char *const kernels[] = { "quadratic", "cubic" }, *const storages[] = { "double", "single" };
     if (!json)
-        printf("%9s %-10s %-7s %8s %22s %12s %9s\n", "particles", "kernel", "storage", "threads", "million p-steps a s", "bytes a p",
-               "rms m/s");
+        printf("%9s %-10s %-7s %8s %22s %12s %9s %7s\n", "particles", "kernel", "storage", "threads", "million p-steps a s", "bytes a p",
+               "rms m/s", "ns cpu");
     for (int s = 0; s < (only > 0 ? 1 : 2); s++)
         for (int k = 0; k < 2; k++)
             for (int g = 0; g < 2; g++)
                 for (int threads = 1; threads <= 2; threads++) {
                     outcome out;
+                    if ((only_threads && threads != only_threads) || (only_storage && strcmp(storages[g], only_storage) != 0) ||
+                        (only_kernel && strcmp(kernels[k], only_kernel) != 0))
+                        continue;
                     double particles = only > 0 ? only : sizes[s];
                     if (run(particles, kernels[k], storages[g], threads, steps, flow, &out))
                         return 1;
                     if (json)
-                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"speed\":%.3g}\n",
-                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.speed);
+                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"speed\":%.3g,\"cpu_ns\":%.3g}\n",
+                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.speed, out.cpu);
                     else {
-                        printf("%9.0f %-10s %-7s %8d %22.2f %12.0f %9.2f   ns:", particles, kernels[k], storages[g], threads, out.rate, out.bytes,
-                               out.speed);
+                        printf("%9.0f %-10s %-7s %8d %22.2f %12.0f %9.2f %7.0f   ns:", particles, kernels[k], storages[g], threads, out.rate, out.bytes,
+                               out.speed, out.cpu);
                         for (int i = 0; i < out.phases; i++)
                             printf(" %s %.0f", out.name[i], out.phase[i]);
                         printf("\n");

@@ -90,12 +90,12 @@ static double largest_step(void *self, const rp__world *world, const char **reas
 
 static rp_result save(const void *self, const rp__world *world, rp_state *out)
 {
-    return world->def->dim == 2 ? rp__elastoplastic_save_2d(self, out) : rp__elastoplastic_save_3d(self, out);
+    return world->def->dim == 2 ? rp__elastoplastic_save_2d(self, world, out) : rp__elastoplastic_save_3d(self, world, out);
 }
 
 static rp_result restore(void *self, rp__world *world, const rp_state *in)
 {
-    return world->def->dim == 2 ? rp__elastoplastic_restore_2d(self, in) : rp__elastoplastic_restore_3d(self, in);
+    return world->def->dim == 2 ? rp__elastoplastic_restore_2d(self, world, in) : rp__elastoplastic_restore_3d(self, world, in);
 }
 
 const rp__method rp__elastoplastic_method = {

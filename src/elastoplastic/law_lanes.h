@@ -153,14 +153,14 @@ static inline void NAME(half_log_small)(REAL (*restrict b)[RP_LANES], REAL (*res
 /* The largest Frobenius norm of the lanes is at most `bound`. */
 static inline bool NAME(within)(REAL (*restrict s)[RP_LANES], REAL bound)
 {
-    RP_LANES_ALIGNED REAL norm[RP_LANES];
-    REAL most = 0;
-    RP_FOR_LANES (l)
-        norm[l] = s[0][l] * s[0][l] + s[1][l] * s[1][l] + s[2][l] * s[2][l] +
-                  2 * (s[3][l] * s[3][l] + s[4][l] * s[4][l] + s[5][l] * s[5][l]);
-    for (int l = 0; l < RP_LANES; l++)
-        most = norm[l] <= most ? most : norm[l]; /* NaN stays */
-    return most <= bound * bound;
+    int beyond = 0;
+#pragma omp simd reduction(| : beyond)
+    for (int l = 0; l < RP_LANES; l++) {
+        REAL norm = s[0][l] * s[0][l] + s[1][l] * s[1][l] + s[2][l] * s[2][l] +
+                    2 * (s[3][l] * s[3][l] + s[4][l] * s[4][l] + s[5][l] * s[5][l]);
+        beyond |= !(norm <= bound * bound); /* NaN too */
+    }
+    return beyond == 0;
 }
 
 /* The law's numbers of each lane. */
@@ -240,7 +240,7 @@ typedef struct NAME(planes) {
     const int32_t *material;
 } NAME(planes);
 
-static NAME(planes) NAME(find)(const rp__elastoplastic_step *step, const rp__particles *p)
+static inline NAME(planes) NAME(find)(const rp__elastoplastic_step *step, const rp__particles *p)
 {
     NAME(planes) f = { .volume = p->volume, .mass = p->mass, .material = p->material };
     for (int k = 0; k < 6; k++)
@@ -344,11 +344,12 @@ static inline void NAME(pull)(const rp__elastoplastic_step *step, const NAME(pla
         REAL mu = (REAL)common->shear, lambda = (REAL)common->lame, is_solid = common->elastic ? (REAL)1 : (REAL)0;
         double scale = step->dt * step->inverse_d * common->inverse_fraction;
         const double *volume = f->volume + first, *mass = f->mass + first;
+        REAL factors = (REAL)scale;
         RP_FOR_LANES (l) {
             shear[l] = mu;
             lame[l] = lambda;
             solid[l] = is_solid;
-            factor[l] = (REAL)(scale * (volume[l] / mass[l]));
+            factor[l] = factors * ((REAL)volume[l] / (REAL)mass[l]);
         }
     }
     for (int l = 0; l < RP_LANES && !common; l++) {
@@ -400,21 +401,26 @@ static inline void NAME(store_pull)(const rp__elastoplastic_step *step, const NA
         }
 }
 
-static void NAME(strain_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
+static inline void NAME(strain_planes)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t begin, int64_t end)
 {
-    NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;
     for (int64_t first = begin; first < end; first += RP_LANES) {
         int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
-        NAME(advance)(step, &f, first, count, &s);
+        NAME(advance)(step, f, first, count, &s);
         for (int k = 0; k < 6; k++)
-            NAME(store)(f.strain[k] + first, count, s.strain[k]);
-        NAME(store)(f.hardening + first, count, s.w.q);
-        NAME(store)(f.gain + first, count, s.w.gain);
+            NAME(store)(f->strain[k] + first, count, s.strain[k]);
+        NAME(store)(f->hardening + first, count, s.w.q);
+        NAME(store)(f->gain + first, count, s.w.gain);
     }
 }
 
-static void NAME(stress_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
+static inline void NAME(strain_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
+{
+    NAME(planes) f = NAME(find)(step, p);
+    NAME(strain_planes)(step, &f, begin, end);
+}
+
+static inline void NAME(stress_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
     NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;
@@ -427,7 +433,7 @@ static void NAME(stress_range)(const rp__elastoplastic_step *step, const rp__par
     }
 }
 
-static void NAME(response_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
+static inline void NAME(response_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
     NAME(planes) f = NAME(find)(step, p);
     NAME(lane_state) s;

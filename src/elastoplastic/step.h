@@ -11,9 +11,9 @@ void rp__elastoplastic_destroy_3d(void *self);
 rp_result rp__elastoplastic_advance_2d(void *self, rp__world *world, double dt, rp_step_stats *stats);
 rp_result rp__elastoplastic_advance_3d(void *self, rp__world *world, double dt, rp_step_stats *stats);
 
-rp_result rp__elastoplastic_save_2d(const void *self, rp_state *out);
-rp_result rp__elastoplastic_save_3d(const void *self, rp_state *out);
-rp_result rp__elastoplastic_restore_2d(void *self, const rp_state *in);
-rp_result rp__elastoplastic_restore_3d(void *self, const rp_state *in);
+rp_result rp__elastoplastic_save_2d(const void *self, const rp__world *world, rp_state *out);
+rp_result rp__elastoplastic_save_3d(const void *self, const rp__world *world, rp_state *out);
+rp_result rp__elastoplastic_restore_2d(void *self, const rp__world *world, const rp_state *in);
+rp_result rp__elastoplastic_restore_3d(void *self, const rp__world *world, const rp_state *in);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "elastoplastic/collide.h"
 #include "elastoplastic/implicit.h"
+#include "elastoplastic/sweep.h"
 #include "exec/exec.h"
 #include "transfer/transfer.h"
 
@@ -26,6 +27,10 @@ typedef struct state {
     double *open;                /* gains: scratch memory of the particles */
     int64_t theta_capacity;
     rp__elastoplastic_implicit implicit;
+    unsigned char *left;         /* of each block: particles have gone from where its nodes reach */
+    int64_t left_capacity;
+    bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
+    int64_t sorted_count, sorted_id;
 } state;
 
 rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
@@ -60,6 +65,7 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     rp__base_free(s->mass);
     rp__base_free(s->theta);
     rp__base_free(s->mean);
+    rp__base_free(s->left);
     for (int a = 0; a < 3; a++) {
         rp__base_free(s->velocity[a]);
         rp__base_free(s->before[a]);
@@ -78,14 +84,14 @@ static bool make_room(double **array, int64_t needed)
     return *array;
 }
 
-static rp_result reserve_nodes(state *s, bool flip)
+static rp_result reserve_nodes(state *s, bool flip, bool mean)
 {
     int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
     if (nodes <= s->capacity)
         return RP_OK;
     nodes += nodes / 8;
     s->capacity = 0;
-    bool done = make_room(&s->mass, nodes) && make_room(&s->mean, nodes);
+    bool done = make_room(&s->mass, nodes) && (!mean || make_room(&s->mean, nodes));
     for (int a = 0; a < RP_DIM && done; a++)
         done = make_room(&s->velocity[a], nodes) && (!flip || make_room(&s->before[a], nodes));
     s->capacity = done ? nodes : 0;
@@ -429,6 +435,92 @@ static rp_result explicit_step(work *w, const rp__transfer_options *options, dou
     return RP_OK;
 }
 
+/* ---- the explicit step with APIC, in two passes ---- */
+
+static void move_each(void *context, int64_t begin, int64_t end)
+{
+    if (!((work *)context)->smooths)
+        move_chunk(context, begin, end, 0);
+}
+
+static bool any_left(const state *s)
+{
+    return s->grid.blocks > 0 && memchr(s->left, 1, (size_t)s->grid.blocks);
+}
+
+/* Memory for the blocks of the grid. */
+static rp_result hold_blocks(state *s)
+{
+    RP_TRY(reserve_nodes(s, false, false));
+    if (s->grid.blocks > s->left_capacity) {
+        s->left_capacity = 0;
+        rp__base_free(s->left);
+        s->left = rp__base_alloc((size_t)s->grid.capacity);
+        if (!s->left)
+            return RP_OUT_OF_MEMORY;
+        s->left_capacity = s->grid.capacity;
+    }
+    memset(s->left, 0, (size_t)s->grid.blocks);
+    return RP_OK;
+}
+
+/* Sorts the particles and finds the blocks they are in. */
+static rp_result sort_particles(work *w, int order)
+{
+    state *s = w->s;
+    rp__particles *p = w->world->particles;
+    s->sorted = false;
+    RP_TRY((order == 2 ? RP_D(rp__grid_build_loose) : RP_D(rp__grid_build))(&s->grid, p, order));
+    RP_TRY(hold_blocks(s));
+    s->sorted = true;
+    s->sorted_count = p->count;
+    s->sorted_id = p->next_id;
+    return RP_OK;
+}
+
+static bool must_sort(const state *s, const rp__particles *p)
+{
+    return !s->sorted || s->sorted_count != p->count || s->sorted_id != p->next_id || any_left(s);
+}
+
+static rp_result sweep_step(work *w, int order, double *t)
+{
+    state *s = w->s;
+    rp__world *world = w->world;
+    rp__elastoplastic_sweep sweep = { .g = &s->grid, .p = world->particles, .step = &w->step, .order = order };
+    for (int tries = 0;; tries++) { /* the second time when someone else has moved particles */
+        if (tries > 0 || must_sort(s, world->particles))
+            RP_TRY(sort_particles(w, order));
+        RP_LAP(&world->phases, "sort", *t);
+        sweep.mass = s->mass, sweep.left = s->left;
+        for (int a = 0; a < RP_DIM; a++)
+            sweep.velocity[a] = s->velocity[a];
+        RP_D(rp__elastoplastic_scatter)(&sweep);
+        RP_LAP(&world->phases, "to_grid", *t);
+        if (!any_left(s))
+            break;
+        assert(tries == 0);
+    }
+    rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, NODES, node_chunk, w);
+    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity));
+    RP_LAP(&world->phases, "grid", *t);
+    for (int a = 0; a < RP_DIM; a++)
+        w->moving[a] = world->particles->v[a];
+    sweep.move = world->body_count || w->smooths ? move_each : NULL;
+    sweep.context = w;
+    RP_D(rp__elastoplastic_gather)(&sweep);
+    if (w->smooths) { /* the velocities of the nodes have done their work */
+        double rate = ((const rp__elastoplastic_params *)world->params)->volume_smoothing;
+        sweep.value[0] = s->velocity[0], sweep.value[1] = s->velocity[1];
+        sweep.relax = 1 - exp(-rate * s->unsmoothed);
+        RP_D(rp__elastoplastic_agree)(&sweep);
+        s->unsmoothed = 0;
+        rp__exec_for(world->particles->count, PARTICLES, move_chunk, w);
+    }
+    RP_LAP(&world->phases, "to_particles", *t);
+    return RP_OK;
+}
+
 /* Positions and strains move with the velocity before friction, velocities are those after it   [klar2016, §5.4]. */
 static rp_result implicit_step(work *w, const rp__transfer_options *options, double *t, rp_step_stats *stats)
 {
@@ -521,15 +613,20 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .single_gradient = par->storage == 1 && par->integrator == RP_EP_EXPLICIT } };
     s->unsmoothed += dt;
     w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
+    stats->iterations = 0;
+    stats->converged = true;
+    if (par->transfer == RP_EP_APIC && par->integrator == RP_EP_EXPLICIT) {
+        RP_TRY(sweep_step(&w, order, &t));
+        stats->nodes = count_nodes(s);
+        return tell_divergence(&w, true);
+    }
     RP_TRY(RP_D(rp__grid_build)(&s->grid, world->particles, order));
-    RP_TRY(reserve_nodes(s, w.flip));
+    RP_TRY(reserve_nodes(s, w.flip, true));
     RP_LAP(&world->phases, "sort", t);
     rp__transfer_options options = { .order = order,
                                      .kind = RP_TRANSFER_APIC,
                                      .flip = par->flip,
                                      .gradient = s->first_field + RP_EP_GRADIENT };
-    stats->iterations = 0;
-    stats->converged = true;
     if (par->integrator == RP_EP_IMPLICIT)
         RP_TRY(implicit_step(&w, &options, &t, stats));
     else
@@ -538,16 +635,51 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
     return tell_divergence(&w, stats->converged);
 }
 
-rp_result RP_D(rp__elastoplastic_save)(const void *self, rp_state *out)
+/* Beside the time since volumes were smoothed: the blocks with the particles they hold, where the next step goes on with them.
+ * Sorted anew, particles would be added up in another order. */
+rp_result RP_D(rp__elastoplastic_save)(const void *self, const rp__world *world, rp_state *out)
 {
-    return rp_state_add(out, "elastoplastic", RP_F64, 1, &((const state *)self)->unsmoothed);
+    const state *s = self;
+    RP_TRY(rp_state_add(out, "elastoplastic", RP_F64, 1, &s->unsmoothed));
+    if (must_sort(s, world->particles) || s->sorted_count == 0)
+        return RP_OK;
+    int32_t (*occupied)[4] = rp__base_alloc((size_t)s->grid.blocks * sizeof *occupied);
+    if (!occupied)
+        return RP_OUT_OF_MEMORY;
+    int64_t count = 0;
+    for (int32_t b = 0; b < s->grid.blocks; b++)
+        if (s->grid.first[b + 1] > s->grid.first[b]) {
+            memcpy(occupied[count], s->grid.coord[b], sizeof s->grid.coord[b]);
+            occupied[count++][3] = (int32_t)(s->grid.first[b + 1] - s->grid.first[b]);
+        }
+    rp_result result = rp_state_add(out, "elastoplastic_blocks", RP_I32, 4 * count, occupied);
+    rp__base_free(occupied);
+    return result;
 }
 
-rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp_state *in)
+rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp__world *world, const rp_state *in)
 {
-    const rp_blob *blob = rp_state_find(in, "elastoplastic");
+    state *s = self;
+    const rp_blob *blob = rp_state_find(in, "elastoplastic"), *blocks = rp_state_find(in, "elastoplastic_blocks");
     if (!blob || blob->type != RP_F64 || blob->count != 1)
         return rp__base_fail(RP_BAD_FILE, "the checkpoint does not hold the state of the elastoplastic method");
-    ((state *)self)->unsmoothed = *(const double *)blob->data;
+    s->unsmoothed = *(const double *)blob->data;
+    s->sorted = false;
+    if (!blocks)
+        return RP_OK;
+    const int32_t (*occupied)[4] = blocks->data;
+    int64_t held = 0;
+    bool good = blocks->type == RP_I32 && blocks->count > 0 && blocks->count % 4 == 0;
+    for (int64_t b = 0; b < blocks->count / 4 && good; b++) {
+        good = occupied[b][3] > 0;
+        held += occupied[b][3];
+    }
+    if (!good || held != world->particles->count || RP_D(rp__grid_rebuild)(&s->grid, blocks->count / 4, occupied) != RP_OK)
+        return rp__base_fail(RP_BAD_FILE, "the checkpoint's blocks of particles (\"elastoplastic_blocks\") do not fit its %lld particles",
+                             (long long)world->particles->count);
+    RP_TRY(hold_blocks(s));
+    s->sorted = true;
+    s->sorted_count = world->particles->count;
+    s->sorted_id = world->particles->next_id;
     return RP_OK;
 }

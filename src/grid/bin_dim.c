@@ -14,6 +14,7 @@ typedef struct binning {
     const rp__lattice *lattice;
     rp__particles *p;
     int order;
+    int shift;  /* block b takes base nodes from 4b + shift on */
 } binning;
 
 /* Base nodes must stay clear of the ends of the 32-bit range. */
@@ -37,7 +38,7 @@ static inline bool locate(const binning *w, int64_t i, int32_t block[3], unsigne
         double base = rp__lattice_base(w->order, rp__lattice_coordinate(w->lattice, a, w->p->x[a][i]));
         if (!(fabs(base) < lattice_limit))
             return false;
-        int32_t node = (int32_t)base;
+        int32_t node = (int32_t)base - w->shift;
         block[a] = rp__grid_wrap(w->lattice, a, node >> 2);
         inside |= (node & 3) << 2 * a;
     }
@@ -141,11 +142,11 @@ static rp_result fail_position(const rp__particles *p, int64_t i)
                          (long long)p->id[i], p->x[0][i], p->x[1][i], z);
 }
 
-rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp__particles *p, int order)
+rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp__particles *p, int order, int shift)
 {
     int64_t chunks = (p->count + RP_GRID_CHUNK - 1) / RP_GRID_CHUNK;
     RP_TRY(make_room(s, p->count, chunks));
-    binning w = { .s = s, .lattice = lattice, .p = p, .order = order };
+    binning w = { .s = s, .lattice = lattice, .p = p, .order = order, .shift = shift };
     rp__exec_for(p->count, RP_GRID_CHUNK, find_runs, &w);
     s->chunk_first[0] = 0;
     for (int64_t k = 0; k < chunks; k++) {

@@ -85,6 +85,14 @@ void RP_D(rp__grid_free)(rp__grid *g);
  * order of the particles are as before. */
 rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order);
 
+/* The same for users who sort seldom: block b takes base nodes 4b + 1 … 4b + 4, so that its particles may move a cell either way
+ * and the quadratic kernel still touches the blocks b and b + 1 alone. The kernels of src/transfer do not know such a grid. */
+rp_result RP_D(rp__grid_build_loose)(rp__grid *g, rp__particles *p, int order);
+
+/* The blocks of an earlier build again, particles untouched: the occupied ones in their order, each with its coordinates and the
+ * number of its particles (at least 1). */
+rp_result RP_D(rp__grid_rebuild)(rp__grid *g, int64_t blocks, const int32_t (*occupied)[4]);
+
 /* Block index at block coordinates (wrapped on periodic axes), or -1. */
 int32_t RP_D(rp__grid_find)(const rp__grid *g, int32_t bx, int32_t by, int32_t bz);
 

@@ -199,7 +199,7 @@ static void commit(rp__grid *g)
     fill_colours(g);
 }
 
-rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order)
+static rp_result build(rp__grid *g, rp__particles *p, int order, int shift)
 {
     if (order < 1 || order > 3)
         return rp__base_fail(RP_BAD_ARGUMENT, "shape functions of order %d: 1, 2 and 3 exist", order);
@@ -209,7 +209,7 @@ rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order)
     s->blocks = 0;
     if (s->table)
         memset(s->table, -1, (size_t)s->table_size * sizeof *s->table);
-    RP_TRY(RP_D(rp__grid_bin)(s, &g->lattice, p, order));
+    RP_TRY(RP_D(rp__grid_bin)(s, &g->lattice, p, order, shift));
     RP_TRY(RP_D(rp__grid_sort_blocks)(s, &g->lattice));
     if (s->blocks == 0) {
         g->blocks = 0, g->colours = 0;
@@ -226,6 +226,43 @@ rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order)
         RP_D(rp__grid_order)(s, p->count);
         RP_TRY(rp__particles_permute(p, s->order));
     }
+    commit(g);
+    return RP_OK;
+}
+
+rp_result RP_D(rp__grid_build)(rp__grid *g, rp__particles *p, int order)
+{
+    return build(g, p, order, 0);
+}
+
+rp_result RP_D(rp__grid_build_loose)(rp__grid *g, rp__particles *p, int order)
+{
+    return build(g, p, order, 1);
+}
+
+rp_result RP_D(rp__grid_rebuild)(rp__grid *g, int64_t blocks, const int32_t (*occupied)[4])
+{
+    rp__grid_scratch *s = g->scratch;
+    s->blocks = 0;
+    if (s->table)
+        memset(s->table, -1, (size_t)s->table_size * sizeof *s->table);
+    for (int64_t b = 0; b < blocks; b++) {
+        int32_t index;
+        RP_TRY(RP_D(rp__grid_add_block)(s, occupied[b], &index));
+    }
+    if (blocks != s->blocks)
+        return rp__base_fail(RP_BAD_ARGUMENT, "%lld blocks to rebuild a grid, of which %lld are different: each must come once",
+                             (long long)blocks, (long long)s->blocks);
+    RP_TRY(RP_D(rp__grid_sort_blocks)(s, &g->lattice));
+    RP_TRY(make_room(g, 0, false));
+    memset(s->first, 0, (size_t)(s->blocks + 1) * sizeof *s->first);
+    for (int64_t b = 0; b < blocks; b++) {
+        if (b > 0 && s->rank[b] <= s->rank[b - 1])
+            return rp__base_fail(RP_BAD_ARGUMENT, "block %lld to rebuild a grid is not in the order of blocks", (long long)b);
+        s->first[s->rank[b] + 1] = occupied[b][3];
+    }
+    for (int64_t b = 0; b < s->blocks; b++)
+        s->first[b + 1] += s->first[b];
     commit(g);
     return RP_OK;
 }

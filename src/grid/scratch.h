@@ -73,7 +73,7 @@ static inline int32_t rp__grid_look_up(const int32_t *table, int64_t size, int32
 }
 
 /* bin_dim.c: runs, cells and the blocks they are in (provisional); wraps positions. */
-rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp__particles *p, int order);
+rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp__particles *p, int order, int shift);
 
 /* bin_dim.c: once the blocks are sorted, gives the runs their sorted blocks and fills first[]. */
 void RP_D(rp__grid_count)(rp__grid_scratch *s, int64_t particles);

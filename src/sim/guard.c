@@ -11,15 +11,16 @@ enum { CHUNK = 8192 };
 static void speed_chunk(void *context, int64_t begin, int64_t end, double *partial)
 {
     const rp__particles *p = context;
-    double most = partial[0];
+    double most = 0, bad = 0; /* bad: 0 or NaN */
+#pragma omp simd reduction(max : most) reduction(+ : bad)
     for (int64_t i = begin; i < end; i++) {
         double s = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
         double place = p->x[0][i] + p->x[1][i] + p->x[2][i];
-        if (!isfinite(s) || !isfinite(place))
-            s = INFINITY;
+        bad += (s - s) + (place - place);
         most = s > most ? s : most;
     }
-    partial[0] = most;
+    most = bad == 0 ? most : INFINITY;
+    partial[0] = most > partial[0] ? most : partial[0];
 }
 
 double rp__sim_fastest(const rp_sim *sim)
@@ -61,11 +62,25 @@ static void clamp_to(rp__particles *p, int64_t i, int axis, double bound, double
         p->v[axis][i] = 0;
 }
 
+static bool all_inside(const rp_sim_def *def, const rp__particles *p, int64_t begin, int64_t end)
+{
+    int outside = 0;
+    for (int a = 0; a < def->dim; a++) {
+        double low = def->lower[a], high = def->upper[a];
+#pragma omp simd reduction(| : outside)
+        for (int64_t i = begin; i < end; i++)
+            outside |= (p->x[a][i] < low) | (p->x[a][i] > high);
+    }
+    return outside == 0;
+}
+
 static void sweep_chunk(void *context, int64_t begin, int64_t end, double *seen)
 {
     rp_sim *sim = ((sweep *)context)->sim;
     const rp_sim_def *def = &sim->def;
     rp__particles *p = &sim->particles;
+    if (all_inside(def, p, begin, end))
+        return;
     for (int64_t i = begin; i < end; i++)
         for (int f = 0; f < 2 * def->dim; f++) {
             int axis = f / 2;
@@ -123,6 +138,7 @@ static void energy_chunk(void *context, int64_t begin, int64_t end, double *part
     const rp__particles *p = &sim->particles;
     const double *g = sim->def.gravity, *o = sim->def.lower;
     double kinetic = 0, potential = 0;
+#pragma omp simd reduction(+ : kinetic, potential)
     for (int64_t i = begin; i < end; i++) {
         kinetic += 0.5 * p->mass[i] *
                    (p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i]);

@@ -1,0 +1,37 @@
+/* The explicit step between particles and grid in two passes over the particles, law and motion included.
+ *
+ * Particles are in the order of a build of the grid, not necessarily of this step: they may have moved since as far as the nodes
+ * of their block and of its neighbours at +1 reach (a cell either way after rp__grid_build_loose with the quadratic kernel).
+ * With single storage the arithmetic is single too, except for positions and the sums on the grid. */
+#ifndef RP_ELASTOPLASTIC_SWEEP_H
+#define RP_ELASTOPLASTIC_SWEEP_H
+
+#include "elastoplastic/elastoplastic.h"
+#include "grid/grid.h"
+
+typedef struct rp__elastoplastic_sweep {
+    const rp__grid *g;
+    rp__particles *p;
+    const rp__elastoplastic_step *step;
+    int order;                 /* 2 or 3 */
+    double *mass, *velocity[3]; /* nodes */
+    double *value[2];          /* nodes: for volumes */
+    double relax;              /* volumes: part of the way to the mean */
+    unsigned char *left;       /* a byte a block: a particle of it is where its block does not reach */
+    /* After the strain of the particles [begin, end); NULL: they move with their velocity. */
+    void (*move)(void *context, int64_t begin, int64_t end);
+    void *context;
+} rp__elastoplastic_sweep;
+
+/* Mass and momentum of the nodes, the impulse of the stresses included: transfer/transfer.h's to_grid (APIC) of
+ * c_p - dt V0 tau / (m D). Blocks with left[b] != 0 give too little: sort and begin again. Particles are only read. */
+void RP_D(rp__elastoplastic_scatter)(rp__elastoplastic_sweep *sweep);
+
+/* Velocities and gradients of the particles, their strains, and their motion; fills left[]. */
+void RP_D(rp__elastoplastic_gather)(rp__elastoplastic_sweep *sweep);
+
+/* Means of logarithmic volume and gain (times mass) around the nodes; then the volumes of the particles, which have not moved
+ * since the scatter, go the part `relax` of the way to them. `mass` is that of the scatter. */
+void RP_D(rp__elastoplastic_agree)(rp__elastoplastic_sweep *sweep);
+
+#endif
