@@ -21,6 +21,7 @@ typedef struct rp_samples_def {
     double lower[3], upper[3];    /* of the domain */
     bool open[6];                 /* faces that samples may cross: -x +x -y +y -z +z */
     const rp_shape *const *bodies; /* shape of body b of the frames, in its own frame; NULL entries are left out */
+    const rp_body_def *deforming;  /* definitions of the same bodies: one with a sequence has its shape at the time of the frame; or NULL */
     int body_count;
 } rp_samples_def;
 RP_API rp_samples_def rp_default_samples_def(void);

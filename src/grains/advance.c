@@ -1,429 +1,531 @@
 /* Samples from one frame to the next.
  *
- * Around a particle the motion of its neighbours over the frame is fitted by a linear map,
+ * A sample at offset r of its particle goes to x + u + (I + G) r, u the particle's displacement and G the gradient of the motion there
+ * (motion.c): it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
+ * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest.
  *
- *     A = I + [sum_j w_j (u_j - u) dx_jᵀ] [sum_j w_j dx_j dx_jᵀ]^-1,
- *
- * u their displacements, w_j the tent of the cell that j is in, so that the sums are made once a cell: the grid's velocity field
- * integrated over the frame as the particles felt it. A sample at offset r
- * goes to x + u + A r: it is advected passively. It must stay in an ellipsoid of a particle, where the velocity has a meaning
- * [daviet2016, §5.4]: that of its owner, else another one that holds it, else it goes back to the rim of the nearest. */
+ * All is told from the owner's centre and in single precision: offsets are stored in 15 bits of less than a cell. */
 #include "exec/exec.h"
 #include "grains/grains.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+/* A sample of a deformation below this keeps its offset: its own part of it is a few steps of the storage. */
+static const float stillness = 1e-4f;
+
 typedef struct move {
-    const rp_samples_def *def;
     const rp_samples *samples;
-    const rp_frame *before_frame, *after_frame;
     const rp__carriers *before, *after;
-    const int32_t *next;          /* index in `after` of a particle of `before`, -1 if gone */
-    const uint8_t *grew;          /* particles of `after` that took others in, or are new */
-    const int32_t *filled;        /* cells of `before` that hold particles */
-    const int32_t *number;        /* of a cell among them, -1: empty */
-    struct moments *sums;         /* one a filled cell */
-    double scale, margin, dt;
-    const rp_field_view *velocity;
+    const rp__kin *kin;
+    const rp__motion_field *field;
+    const rp__obstacles *obstacles;
+    const rp__cells *grown;       /* of those that took others in, or are new */
+    const uint8_t *near_body;     /* of the particles of `after` */
+    const rp_field_view *velocity; /* of `before` */
+    double dt, margin, scale;
+    bool bodies_rest;             /* none moved between the frames */
     int32_t *owner;               /* of each sample, -1: gone */
     int16_t *offset;
+    uint8_t *still;               /* of the particles of `before`: its samples keep their offsets */
 } move;
 
-/* ---- who is who ---- */
+/* What the samples of one particle share. */
+typedef struct flock {
+    double home[3];               /* of the owner, or where the particle would be that is gone */
+    float a[12], shift[3];        /* an offset r goes to shift + A r from home */
+    float low[3], high[3];        /* walls, from home */
+    const float *inverse;         /* NULL: no owner */
+    int32_t owner;
+    bool steady;
+} flock;
 
-typedef struct id_index {
-    int64_t id;
-    int32_t index;
-} id_index;
+/* ---- the motion of a particle ---- */
 
-static int by_id(const void *a, const void *b)
+static void set_walls(const move *m, const double home[3], float low[3], float high[3])
 {
-    int64_t x = ((const id_index *)a)->id, y = ((const id_index *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
-static int64_t find_id(const id_index *sorted, int64_t n, int64_t id)
-{
-    int64_t low = 0, high = n;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (sorted[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
+    const rp_samples_def *def = m->after->def;
+    for (int d = 0; d < 3; d++) {
+        low[d] = def->open[2 * d] || d >= def->dim ? -INFINITY : (float)(def->lower[d] + m->margin - home[d]);
+        high[d] = def->open[2 * d + 1] || d >= def->dim ? INFINITY : (float)(def->upper[d] - m->margin - home[d]);
     }
-    return low < n && sorted[low].id == id ? sorted[low].index : -1;
 }
 
-/* next[i] for the particles of `from`, grew[i] for those of `to`. */
-static rp_result match_ids(const rp__carriers *from, const rp__carriers *to, int32_t *next, uint8_t *grew)
-{
-    id_index *sorted = RP_NEW_ARRAY(id_index, to->count + 1);
-    if (!sorted)
-        return RP_OUT_OF_MEMORY;
-    for (int64_t i = 0; i < to->count; i++)
-        sorted[i] = (id_index){ to->id[i], (int32_t)i };
-    qsort(sorted, (size_t)to->count, sizeof *sorted, by_id);
-    memset(grew, 1, (size_t)to->count);
-    for (int64_t i = 0; i < from->count; i++) {
-        next[i] = (int32_t)find_id(sorted, to->count, from->id[i]);
-        if (next[i] >= 0)
-            grew[next[i]] = to->volume[next[i]] > 1.001 * from->volume[i];
-    }
-    rp__base_free(sorted);
-    return RP_OK;
-}
-
-/* ---- the fit ---- */
-
-static bool invert_symmetric(const double d[6], double inverse[6])
-{
-    double a = d[1] * d[2] - d[5] * d[5], b = d[4] * d[5] - d[3] * d[2], c = d[3] * d[5] - d[4] * d[1];
-    double det = d[0] * a + d[3] * b + d[4] * c;
-    if (!(det > 0))
-        return false;
-    inverse[0] = a / det, inverse[3] = b / det, inverse[4] = c / det;
-    inverse[1] = (d[0] * d[2] - d[4] * d[4]) / det;
-    inverse[2] = (d[0] * d[1] - d[3] * d[3]) / det;
-    inverse[5] = (d[3] * d[4] - d[0] * d[5]) / det;
-    return true;
-}
-
-/* Sums over particles: of their displacements u, places dx and products. */
-typedef struct moments {
-    double w, u[3], x[3], ux[9], xx[6];
-    double count;
-} moments;
-
-/* A particle that is there in both frames with the same volume: it neither split nor took another in, so its centre moved as
- * the material did. */
-static bool is_steady(const move *m, int64_t j)
-{
-    if (m->next[j] < 0)
-        return false;
-    double was = m->before->volume[j], is = m->after->volume[m->next[j]];
-    return fabs(is - was) <= 1e-3 * was;
-}
-
-/* The steady particles of one cell, about its centre. */
-static void sum_cell(const move *m, int64_t cell, const double centre[3], moments *s)
+static void set_flock(const move *m, int64_t i, const rp__corners *corners, flock *f)
 {
     const rp__carriers *p = m->before, *q = m->after;
-    const rp__cells *cells = &p->cells;
-    *s = (moments){ 0 };
-    for (int64_t k = cells->first[cell]; k < cells->first[cell + 1]; k++) {
-        int64_t j = cells->items[k];
-        double dx[3], u[3];
-        if (!is_steady(m, j))
+    double x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
+    float u[3];
+    f->owner = m->kin->next[i];
+    f->steady = m->kin->steady[i];
+    f->inverse = f->owner >= 0 ? q->inverse + 6 * (int64_t)f->owner : NULL;
+    bool known = rp__grains_motion(corners, x, f->a, f->steady ? NULL : u);
+    for (int d = 0; d < 3; d++) {
+        f->a[4 * d] += 1;
+        f->shift[d] = 0;
+        if (f->steady) {
+            f->home[d] = q->x[d][f->owner];
             continue;
-        for (int d = 0; d < 3; d++) {
-            dx[d] = p->x[d][j] - centre[d];
-            u[d] = q->x[d][m->next[j]] - p->x[d][j];
         }
-        s->w += 1, s->count += 1;
-        for (int r = 0; r < 3; r++) {
-            s->u[r] += u[r], s->x[r] += dx[r];
-            for (int c = 0; c < 3; c++)
-                s->ux[3 * r + c] += u[r] * dx[c];
-        }
-        s->xx[0] += dx[0] * dx[0], s->xx[1] += dx[1] * dx[1], s->xx[2] += dx[2] * dx[2];
-        s->xx[3] += dx[0] * dx[1], s->xx[4] += dx[0] * dx[2], s->xx[5] += dx[1] * dx[2];
-    }
-}
-
-static void sum_cells(void *context, int64_t begin, int64_t end, int worker)
-{
-    const move *m = context;
-    const rp__cells *cells = &m->before->cells;
-    (void)worker;
-    for (int64_t n = begin; n < end; n++) {
-        int64_t cell = m->filled[n], row = cell / cells->size[0];
-        int64_t c[3] = { cell % cells->size[0], row % cells->size[1], row / cells->size[1] };
-        double centre[3];
-        for (int d = 0; d < 3; d++)
-            centre[d] = cells->origin[d] + ((double)c[d] + 0.5) * cells->width;
-        sum_cell(m, cell, centre, &m->sums[n]);
-    }
-}
-
-/* Adds the sums of a cell, whose centre is at e from the particle, about the particle. */
-static void add_cell(const moments *c, const double e[3], double w, moments *s)
-{
-    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
-    s->count += c->count;
-    s->w += w * c->w;
-    for (int r = 0; r < 3; r++) {
-        s->u[r] += w * c->u[r];
-        s->x[r] += w * (c->x[r] + c->w * e[r]);
-        for (int k = 0; k < 3; k++)
-            s->ux[3 * r + k] += w * (c->ux[3 * r + k] + c->u[r] * e[k]);
-    }
-    for (int k = 0; k < 6; k++) {
-        int a = row[k], b = column[k];
-        s->xx[k] += w * (c->xx[k] + c->x[a] * e[b] + e[a] * c->x[b] + c->w * e[a] * e[b]);
-    }
-}
-
-/* The eight cells around the particle, weighted by tents: every weight is positive, so that a linear motion is found exactly. */
-static void gather(const move *m, int64_t i, moments *s)
-{
-    const rp__cells *cells = &m->before->cells;
-    int64_t low[3];
-    double part[3];
-    for (int d = 0; d < 3; d++) {
-        double at = (m->before->x[d][i] - cells->origin[d]) / cells->width - 0.5;
-        low[d] = (int64_t)floor(at);
-        part[d] = at - (double)low[d];
-    }
-    for (int k = 0; k < 8; k++) {
-        int64_t cell = 0;
-        double w = 1, e[3];
-        bool there = true;
-        for (int d = 2; d >= 0; d--) {
-            int64_t c = low[d] + (k >> d & 1);
-            there = there && c >= 0 && c < cells->size[d];
-            cell = cell * cells->size[d] + c;
-            w *= k >> d & 1 ? part[d] : 1 - part[d];
-            e[d] = ((k >> d & 1) - part[d]) * cells->width;
-        }
-        if (there && w > 0 && m->number[cell] >= 0)
-            add_cell(&m->sums[m->number[cell]], e, w, s);
-    }
-}
-
-/* G of u = u_i + G dx, from sums about the particle (u_i its own displacement) or about their means; it tends to zero where
- * neighbours are few. False when there are too few, or they scatter. */
-static bool fit_gradient(const moments *s, const double u[3], const double mean[3], double g[9])
-{
-    static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
-    static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
-    double xx[6], inverse[6], size = 0;
-    if (s->count < 5) /* the particle itself may be among them */
-        return false;
-    for (int k = 0; k < 6; k++)
-        xx[k] = s->xx[k] - s->w * mean[row[k]] * mean[column[k]];
-    double keep = 0.01 * fmin(1, 8 / s->count) * (xx[0] + xx[1] + xx[2]);
-    for (int k = 0; k < 3; k++)
-        xx[k] += keep;
-    if (!invert_symmetric(xx, inverse))
-        return false;
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-            g[3 * r + c] = 0;
-            for (int k = 0; k < 3; k++)
-                g[3 * r + c] += (s->ux[3 * r + k] - u[r] * s->x[k]) * inverse[at[k][c]];
-            size += g[3 * r + c] * g[3 * r + c];
-        }
-    return size < 16; /* beyond it there is no continuum any more: grains that fly apart */
-}
-
-/* The motion around particle i: a sample at offset r goes to centre + A r. The centre goes with the particle; when that split,
- * merged or is gone, with its neighbours, or along its velocity when it has none. */
-static void fit_motion(const move *m, int64_t i, double a[9], double centre[3])
-{
-    const rp__carriers *p = m->before;
-    moments s = { 0 };
-    double u[3], mean[3] = { 0, 0, 0 }, g[9];
-    bool steady = is_steady(m, i);
-    gather(m, i, &s);
-    for (int d = 0; d < 3; d++) {
         double v = m->velocity ? ((const double *)m->velocity->data)[d * m->velocity->stride + i] : 0;
-        u[d] = steady ? m->after->x[d][m->next[i]] - p->x[d][i] : s.w > 0 && s.count >= 4 ? s.u[d] / s.w : m->dt * v;
-        if (!steady && s.w > 0 && s.count >= 4)
-            mean[d] = s.x[d] / s.w;
+        double to = x[d] + (known ? (double)u[d] : m->dt * v);
+        f->home[d] = f->owner >= 0 ? q->x[d][f->owner] : to;
+        f->shift[d] = (float)(to - f->home[d]);
     }
-    bool fitted = fit_gradient(&s, u, mean, g);
-    for (int r = 0; r < 3; r++) {
-        centre[r] = p->x[r][i] + u[r];
-        for (int c = 0; c < 3; c++) {
-            a[3 * r + c] = (r == c) + (fitted ? g[3 * r + c] : 0);
-            centre[r] -= fitted ? g[3 * r + c] * mean[c] : 0;
-        }
+    set_walls(m, f->home, f->low, f->high);
+}
+
+/* True when particle i neither turned nor grew nor moved as far as a step of the storage, so that its samples may stay as they are. */
+static bool is_still(const move *m, int64_t i)
+{
+    const rp_field_view *was = m->before->ellipsoid, *is = m->after->ellipsoid;
+    int32_t owner = m->kin->next[i];
+    if (!m->kin->steady[i] || (m->near_body[owner] && !m->bodies_rest))
+        return false;
+    for (int d = 0; d < 3; d++)
+        if (fabs(m->after->x[d][owner] - m->before->x[d][i]) > (double)stillness * m->scale)
+            return false;
+    for (int k = 0; k < 6 && was && is; k++) {
+        const double *a = (const double *)was->data + i, *b = (const double *)is->data + owner;
+        double trace = a[0] + a[was->stride] + a[2 * was->stride];
+        if (!(fabs(a[k * was->stride] - b[k * is->stride]) <= 1e-3 * trace))
+            return false;
     }
+    return (was != NULL) == (is != NULL);
 }
 
 /* ---- one sample ---- */
 
-/* The particle whose ellipsoid holds x deepest, of all or of those marked: among those of its own cell, and where none of them holds it,
- * among those within `range` too. */
-static int64_t deepest(const move *m, const double x[3], const uint8_t *marked, double range, double *depth)
+/* The particle of the list whose ellipsoid holds x deepest, in the cells within `range`. */
+static void look_in(const rp__carriers *q, const float x[3], float range, int32_t *best, float *depth)
+{
+    const rp__cells *cells = &q->cells;
+    int64_t low[3], high[3];
+    float per = (float)cells->per_width;
+    for (int d = 0; d < 3; d++) {
+        float a = (x[d] - range) * per, b = (x[d] + range) * per, most = (float)(cells->size[d] - 1);
+        low[d] = a > 0 ? (int64_t)(a < most ? a : most) : 0;
+        high[d] = b > 0 ? (int64_t)(b < most ? b : most) : 0;
+    }
+    for (int64_t z = low[2]; z <= high[2]; z++)
+        for (int64_t y = low[1]; y <= high[1]; y++) {
+            int64_t row = cells->size[0] * (y + cells->size[1] * z);
+            const rp__carrier *end = q->list + cells->first[row + high[0] + 1];
+            for (const rp__carrier *c = q->list + cells->first[row + low[0]]; c < end; c++) {
+                float y3[3] = { x[0] - c->x[0], x[1] - c->x[1], x[2] - c->x[2] };
+                float here = rp__grains_offset_depth(c->inverse, y3);
+                if (here < *depth)
+                    *depth = here, *best = c->index;
+            }
+        }
+}
+
+/* Among those of its own half cell, then within half the range, then within it: the first that holds it is taken, else the nearest. */
+static int32_t deepest(const move *m, const double home[3], const float y[3], float range, float *depth)
 {
     const rp__carriers *q = m->after;
-    const rp__cells *cells = &q->cells;
-    int64_t best = -1;
+    int32_t best = -1;
+    float x[3];
+    for (int d = 0; d < 3; d++)
+        x[d] = (float)(home[d] - q->cells.origin[d]) + y[d];
     *depth = INFINITY;
-    if (q->count == 0)
-        return -1;
-    for (int wide = 0; wide < (range > 0 ? 2 : 1) && !(*depth <= 1); wide++) {
+    for (int ring = 0; ring < (range > 0 ? 3 : 1) && q->count > 0 && !(*depth <= 1); ring++)
+        look_in(q, x, 0.5f * (float)ring * range, &best, depth);
+    return best;
+}
+
+/* The same among those that grew, for a sample whose particle is gone. */
+static int32_t deepest_grown(const move *m, const double home[3], const float y[3], double range, float *depth)
+{
+    const rp__carriers *q = m->after;
+    const rp__cells *cells = m->grown;
+    double x[3] = { home[0] + (double)y[0], home[1] + (double)y[1], home[2] + (double)y[2] };
+    int32_t best = -1;
+    *depth = INFINITY;
+    for (int ring = 0; ring < 2 && cells->first && !(*depth <= 1); ring++) {
         int64_t low[3], high[3];
         for (int d = 0; d < 3; d++) {
-            low[d] = rp__grains_cell(cells, d, x[d] - wide * range);
-            high[d] = rp__grains_cell(cells, d, x[d] + wide * range);
+            low[d] = rp__grains_cell(cells, d, x[d] - ring * range);
+            high[d] = rp__grains_cell(cells, d, x[d] + ring * range);
         }
         for (int64_t z = low[2]; z <= high[2]; z++)
-            for (int64_t y = low[1]; y <= high[1]; y++) {
-                int64_t row = cells->size[0] * (y + cells->size[1] * z);
+            for (int64_t r = low[1]; r <= high[1]; r++) {
+                int64_t row = cells->size[0] * (r + cells->size[1] * z);
                 for (int64_t k = cells->first[row + low[0]]; k < cells->first[row + high[0] + 1]; k++) {
-                    double here = rp__grains_depth(q, cells->items[k], x);
-                    if (here < *depth && (!marked || marked[cells->items[k]]))
-                        *depth = here, best = cells->items[k];
+                    int32_t i = cells->items[k];
+                    float here = (float)rp__grains_depth(q, i, x);
+                    if (here < *depth)
+                        *depth = here, best = i;
                 }
             }
     }
     return best;
 }
 
-/* Moves to the rim of ellipsoid q when outside. */
-static void pull_in(const rp__carriers *c, int64_t q, double depth, double x[3])
+/* A sample that left its owner: another one, or the same when it is nearest. The offset goes along. */
+static int32_t find_owner(const move *m, const flock *f, float y[3], float *depth)
 {
-    double s = depth > 1 ? 0.999 / sqrt(depth) : 1;
-    for (int d = 0; d < 3; d++)
-        x[d] = c->x[d][q] + s * (x[d] - c->x[d][q]);
-}
-
-static void move_sample(const move *m, int64_t i, int64_t k, const double a[9], const double centre[3])
-{
-    const rp__carriers *q = m->after;
-    int64_t owner = m->next[i];
-    double r[3], x[3], depth = INFINITY;
-    for (int d = 0; d < 3; d++)
-        r[d] = rp__grains_unpack(m->samples->offset[3 * k + d], m->samples->scale);
-    for (int d = 0; d < 3; d++)
-        x[d] = centre[d] + a[3 * d] * r[0] + a[3 * d + 1] * r[1] + a[3 * d + 2] * r[2];
-    if (owner >= 0)
-        depth = rp__grains_depth(q, owner, x);
-    if (!(depth <= 1.05)) { /* a little outside goes back to the rim */
-        double other_depth;
-        /* Near the rim of its owner it stays there unless another one of its cell holds it; the other half of one that split is near. */
-        double width = m->before->cells.width, range = !(depth < 4) ? fmax(q->reach, width) : is_steady(m, i) ? 0 : 0.3 * width;
-        int64_t other = deepest(m, x, owner < 0 ? m->grew : NULL, range, &other_depth);
-        bool merged = owner < 0 && other_depth <= 4; /* its particle went into one that grew; else a sink took both */
-        if (other >= 0 && (merged || (owner >= 0 && other_depth < depth)))
-            owner = other, depth = other_depth;
+    double width = m->before->cells.width, range = fmax(m->after->reach, width);
+    float other_depth;
+    int32_t other;
+    if (f->owner < 0) { /* its particle went into one that grew; else a sink took both */
+        other = deepest_grown(m, f->home, y, range, &other_depth);
+        if (!(other_depth <= 4))
+            return -1;
+    } else { /* near the rim it stays unless another one of its half cell holds it; the other half of one that split is near */
+        other = deepest(m, f->home, y, !(*depth < 4) ? (float)range : f->steady ? 0 : 0.3f * (float)width, &other_depth);
+        if (other < 0 || other == f->owner || !(other_depth < *depth))
+            return f->owner;
     }
-    m->owner[k] = (int32_t)owner;
-    if (owner < 0)
-        return;
-    pull_in(q, owner, depth, x);
-    double home[3] = { q->x[0][owner], q->x[1][owner], q->x[2][owner] };
-    rp__grains_keep_out(m->def, m->after_frame, m->margin, home, x);
     for (int d = 0; d < 3; d++)
-        m->offset[3 * k + d] = rp__grains_pack(x[d] - home[d], m->scale);
+        y[d] += (float)(f->home[d] - m->after->x[d][other]);
+    *depth = rp__grains_offset_depth(m->after->inverse + 6 * (int64_t)other, y);
+    return other;
 }
 
-static void move_particles(void *context, int64_t begin, int64_t end, int worker)
+/* Into the ellipsoid when outside, out of walls and bodies. */
+static void hold(const move *m, int32_t owner, float depth, const float low[3], const float high[3], float y[3])
+{
+    float s = depth > 1 ? 0.999f / sqrtf(depth) : 1;
+    for (int d = 0; d < 3; d++) {
+        y[d] *= s;
+        y[d] = y[d] < low[d] ? low[d] : y[d];
+        y[d] = y[d] > high[d] ? high[d] : y[d];
+    }
+    if (!m->near_body[owner])
+        return;
+    double home[3], x[3];
+    for (int d = 0; d < 3; d++) {
+        home[d] = m->after->x[d][owner];
+        x[d] = home[d] + (double)y[d];
+    }
+    rp__grains_keep_out(m->obstacles, m->margin, home, x);
+    for (int d = 0; d < 3; d++)
+        y[d] = (float)(x[d] - home[d]);
+}
+
+static inline int16_t pack(float y, float per_step)
+{
+    float v = y * per_step;
+    v = v < -32767 ? -32767 : v > 32767 ? 32767 : v;
+    return (int16_t)lrintf(v);
+}
+
+static void move_samples(const move *m, const flock *f, int64_t begin, int64_t end)
+{
+    const float step = (float)(m->samples->scale / 32767), per_step = (float)(32767 / m->scale);
+    for (int64_t k = begin; k < end; k++) {
+        const int16_t *from = m->samples->offset + 3 * k;
+        float r[3] = { step * from[0], step * from[1], step * from[2] }, y[3], depth = INFINITY;
+        for (int d = 0; d < 3; d++)
+            y[d] = f->shift[d] + f->a[3 * d] * r[0] + f->a[3 * d + 1] * r[1] + f->a[3 * d + 2] * r[2];
+        if (f->inverse)
+            depth = rp__grains_offset_depth(f->inverse, y);
+        int32_t owner = depth <= 1.05f ? f->owner : find_owner(m, f, y, &depth); /* a little outside goes back to the rim */
+        m->owner[k] = owner;
+        if (owner < 0)
+            continue;
+        if (owner == f->owner)
+            hold(m, owner, depth, f->low, f->high, y);
+        else {
+            double home[3] = { m->after->x[0][owner], m->after->x[1][owner], m->after->x[2][owner] };
+            float low[3], high[3];
+            set_walls(m, home, low, high);
+            hold(m, owner, depth, low, high, y);
+        }
+        for (int d = 0; d < 3; d++)
+            m->offset[3 * k + d] = pack(y[d], per_step);
+    }
+}
+
+/* Cell by cell, since particles of one share their nodes. */
+static void move_cells(void *context, int64_t begin, int64_t end, int worker)
 {
     const move *m = context;
+    const rp__cells *cells = &m->before->cells;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        double a[9], centre[3];
-        if (m->samples->first[i] == m->samples->first[i + 1])
-            continue;
-        fit_motion(m, i, a, centre);
-        for (int64_t k = m->samples->first[i]; k < m->samples->first[i + 1]; k++)
-            move_sample(m, i, k, a, centre);
+    for (int64_t n = begin; n < end; n++) {
+        int64_t cell = m->field->filled[n];
+        rp__corners corners;
+        rp__grains_corners(m->field, cell, &corners);
+        bool calm = corners.known && corners.most < stillness && m->samples->scale == m->scale;
+        for (int32_t at = cells->first[cell]; at < cells->first[cell + 1]; at++) {
+            int64_t i = cells->items[at], first = m->samples->first[i], last = m->samples->first[i + 1];
+            flock f;
+            m->still[i] = calm && is_still(m, i);
+            if (first == last || m->still[i])
+                continue;
+            set_flock(m, i, &corners, &f);
+            move_samples(m, &f, first, last);
+        }
     }
 }
 
 /* ---- collecting ---- */
 
-/* How many samples each particle keeps of those that came, and how many fresh ones it gets. */
-static void set_counts(const move *m, rp_samples *out, int64_t *kept)
+/* Samples of the later frame: those that stayed come first, then those that came, in their order. */
+typedef struct collect {
+    const move *m;
+    rp_samples *out;
+    int32_t *stayed, *came, *fresh; /* of each particle: how many */
+    int32_t *first_came;          /* of each particle: its part of the list of those that came */
+    int32_t *wanted;
+    int64_t *list;                /* samples that changed their owner, by their new one */
+} collect;
+
+static void count_wanted(void *context, int64_t begin, int64_t end, int worker)
 {
+    const collect *c = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        c->wanted[i] = (int32_t)rp__grains_wanted(c->m->after, i, c->out->unit_volume, c->m->after->def->seed);
+}
+
+/* Who stayed and who came; the list of those that came. */
+static rp_result sort_out(collect *c)
+{
+    const move *m = c->m;
     const rp__carriers *q = m->after;
-    for (int64_t k = 0; k < m->samples->count; k++)
-        if (m->owner[k] >= 0)
-            kept[m->owner[k]]++;
-    out->first[0] = 0;
-    for (int64_t i = 0; i < q->count; i++) {
-        int64_t wanted = rp__grains_wanted(q, i, out->unit_volume, m->def->seed), most = 3 * wanted + 4;
-        if (most > 65535)
-            most = 65535;
-        kept[i] = kept[i] > most ? most : kept[i];
-        int64_t fresh = 4 * kept[i] < wanted ? wanted - kept[i] : 0; /* from an emitter, or a hole */
-        out->first[i + 1] = out->first[i] + kept[i] + fresh;
+    int64_t changed = 0;
+    for (int64_t i = 0; i < m->samples->particles; i++) {
+        int32_t next = m->kin->next[i];
+        if (m->still[i]) {
+            c->stayed[next] = (int32_t)(m->samples->first[i + 1] - m->samples->first[i]);
+            continue;
+        }
+        for (int64_t k = m->samples->first[i]; k < m->samples->first[i + 1]; k++) {
+            int32_t o = m->owner[k];
+            if (o >= 0 && o == next)
+                c->stayed[o]++;
+            else if (o >= 0)
+                c->came[o]++, changed++;
+        }
     }
-    out->count = out->first[q->count];
+    c->list = RP_NEW_ARRAY(int64_t, changed + 1);
+    if (!c->list)
+        return RP_OUT_OF_MEMORY;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < q->count; i++) {
+        c->first_came[i] = sum;
+        sum += c->came[i];
+        c->came[i] = 0;
+    }
+    for (int64_t i = 0; i < m->samples->particles && changed > 0; i++) {
+        int32_t next = m->kin->next[i];
+        for (int64_t k = m->samples->first[i]; k < m->samples->first[i + 1] && !m->still[i]; k++) {
+            int32_t o = m->owner[k];
+            if (o >= 0 && o != next)
+                c->list[c->first_came[o] + c->came[o]++] = k;
+        }
+    }
+    return RP_OK;
+}
+
+/* A particle keeps up to three times what it should have. One with next to none is filled up, from an emitter or at a hole, as long as
+ * the two cells around lack samples: one half of a particle that split may have all of them. */
+static rp_result set_counts(collect *c)
+{
+    const rp__carriers *q = c->m->after;
+    const rp__cells *cells = &q->cells;
+    int64_t size[3];
+    for (int d = 0; d < 3; d++)
+        size[d] = cells->size[d] / 4 + 1; /* two cells of the grid wide */
+    int32_t *lack = rp__base_alloc_zero(sizeof *lack * (size_t)(size[0] * size[1] * size[2]));
+    int32_t *cell = RP_NEW_ARRAY(int32_t, q->count + 1);
+    if (!lack || !cell) {
+        rp__base_free(lack);
+        rp__base_free(cell);
+        return RP_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < q->count; i++) {
+        int64_t most = 3 * (int64_t)c->wanted[i] + 4 < 65535 ? 3 * (int64_t)c->wanted[i] + 4 : 65535;
+        c->stayed[i] = c->stayed[i] < most ? c->stayed[i] : (int32_t)most;
+        c->came[i] = c->came[i] < most - c->stayed[i] ? c->came[i] : (int32_t)most - c->stayed[i];
+        int64_t at[3];
+        for (int d = 0; d < 3; d++)
+            at[d] = rp__grains_cell(cells, d, q->x[d][i]) / 4;
+        cell[i] = (int32_t)(at[0] + size[0] * (at[1] + size[1] * at[2]));
+        lack[cell[i]] += c->wanted[i] - c->stayed[i] - c->came[i];
+    }
+    c->out->first[0] = 0;
+    for (int64_t i = 0; i < q->count; i++) {
+        int32_t kept = c->stayed[i] + c->came[i], fresh = 4 * kept < c->wanted[i] ? c->wanted[i] - kept : 0;
+        fresh = fresh < lack[cell[i]] ? fresh : lack[cell[i]] > 0 ? lack[cell[i]] : 0;
+        lack[cell[i]] -= fresh;
+        c->fresh[i] = fresh;
+        c->out->first[i + 1] = c->out->first[i] + kept + fresh;
+    }
+    c->out->count = c->out->first[q->count];
+    rp__base_free(lack);
+    rp__base_free(cell);
+    return RP_OK;
+}
+
+static void copy_samples(const collect *c, const int16_t *offset, int64_t k, int64_t n, int64_t to)
+{
+    memcpy(c->out->offset + 3 * to, offset + 3 * k, (size_t)n * 3 * sizeof *offset);
+    memcpy(c->out->tone + to, c->m->samples->tone + k, (size_t)n);
+}
+
+static void fill_particles(void *context, int64_t begin, int64_t end, int worker)
+{
+    const collect *c = context;
+    const move *m = c->m;
+    const rp__carriers *q = m->after;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t to = c->out->first[i], before = m->kin->previous[i];
+        int64_t stayed = c->stayed[i];
+        if (stayed > 0) {
+            int64_t k = m->samples->first[before];
+            bool still = m->still[before];
+            if (still || stayed == m->samples->first[before + 1] - k) {
+                copy_samples(c, still ? m->samples->offset : m->offset, k, stayed, to);
+                to += stayed;
+            } else
+                for (int64_t last = to + stayed; to < last; k++)
+                    if (m->owner[k] == i)
+                        copy_samples(c, m->offset, k, 1, to++);
+        }
+        for (int64_t k = 0; k < c->came[i]; k++)
+            copy_samples(c, m->offset, c->list[c->first_came[i] + k], 1, to++);
+        if (c->fresh[i] == 0)
+            continue;
+        double inverse[6], root[6], x[3];
+        rp__grains_ellipsoid_ref(q, i, inverse, root);
+        for (; to < c->out->first[i + 1]; to++) {
+            /* numbers that the first seeding did not use, and other ones at each frame */
+            int64_t number = (c->out->frame + 1) * 65536 + (to - c->out->first[i]);
+            rp__grains_place(m->obstacles, q, i, number, root, m->margin, x, &c->out->tone[to]);
+            for (int d = 0; d < 3; d++)
+                c->out->offset[3 * to + d] = rp__grains_pack(x[d] - q->x[d][i], c->out->scale);
+        }
+    }
 }
 
 static rp_result finish(const move *m, rp_samples *out)
 {
-    const rp__carriers *q = m->after;
-    int64_t *kept = rp__base_alloc_zero(sizeof *kept * (size_t)(q->count + 1));
-    int64_t *placed = rp__base_alloc_zero(sizeof *placed * (size_t)(q->count + 1));
-    out->first = RP_NEW_ARRAY(int64_t, q->count + 1);
-    rp_result result = kept && placed && out->first ? RP_OK : RP_OUT_OF_MEMORY;
+    int64_t n = m->after->count;
+    collect c = { .m = m, .out = out };
+    c.stayed = rp__base_alloc_zero(sizeof *c.stayed * (size_t)(n + 1));
+    c.came = rp__base_alloc_zero(sizeof *c.came * (size_t)(n + 1));
+    c.fresh = RP_NEW_ARRAY(int32_t, n + 1);
+    c.first_came = RP_NEW_ARRAY(int32_t, n + 1);
+    c.wanted = RP_NEW_ARRAY(int32_t, n + 1);
+    out->first = RP_NEW_ARRAY(int64_t, n + 1);
+    rp_result result = c.stayed && c.came && c.fresh && c.first_came && c.wanted && out->first ? sort_out(&c) : RP_OUT_OF_MEMORY;
     if (result == RP_OK) {
-        set_counts(m, out, kept);
+        rp__exec_for(n, 4096, count_wanted, &c);
+        result = set_counts(&c);
+    }
+    if (result == RP_OK) {
         out->offset = RP_NEW_ARRAY(int16_t, 3 * out->count + 3);
         out->tone = RP_NEW_ARRAY(uint8_t, out->count + 1);
         result = out->offset && out->tone ? RP_OK : RP_OUT_OF_MEMORY;
     }
-    for (int64_t k = 0; k < m->samples->count && result == RP_OK; k++) { /* stable: the order never depends on threads */
-        int64_t o = m->owner[k];
-        if (o < 0 || placed[o] >= kept[o])
-            continue;
-        int64_t to = out->first[o] + placed[o]++;
-        memcpy(out->offset + 3 * to, m->offset + 3 * k, 3 * sizeof *out->offset);
-        out->tone[to] = m->samples->tone[k];
-    }
-    for (int64_t i = 0; i < q->count && result == RP_OK; i++)
-        for (int64_t to = out->first[i] + kept[i]; to < out->first[i + 1]; to++) {
-            double x[3];
-            /* numbers that the first seeding did not use, and other ones at each frame */
-            int64_t number = (out->frame + 1) * 65536 + (to - out->first[i]);
-            rp__grains_place(m->def, q, m->after_frame, i, number, m->margin, x, &out->tone[to]);
-            for (int d = 0; d < 3; d++)
-                out->offset[3 * to + d] = rp__grains_pack(x[d] - q->x[d][i], out->scale);
-        }
-    rp__base_free(kept);
-    rp__base_free(placed);
+    if (result == RP_OK)
+        rp__exec_for(n, 512, fill_particles, &c);
+    rp__base_free(c.stayed);
+    rp__base_free(c.came);
+    rp__base_free(c.fresh);
+    rp__base_free(c.first_came);
+    rp__base_free(c.wanted);
+    rp__base_free(c.list);
     return result;
 }
 
-static rp_result advance(const rp_samples_def *def, const rp_samples *samples, const rp_frame *before, const rp_frame *after,
-                         const rp__carriers *p, const rp__carriers *q, rp_samples *out)
+/* ---- a frame ---- */
+
+typedef struct nearness {
+    const rp__carriers *carriers;
+    const rp__obstacles *obstacles;
+    double range;
+    uint8_t *near_body;
+} nearness;
+
+static void find_near(void *context, int64_t begin, int64_t end, int worker)
 {
-    int32_t *next = RP_NEW_ARRAY(int32_t, p->count + 1), *owner = RP_NEW_ARRAY(int32_t, samples->count + 1);
-    int16_t *offset = RP_NEW_ARRAY(int16_t, 3 * samples->count + 3);
-    uint8_t *grew = RP_NEW_ARRAY(uint8_t, q->count + 1);
-    int64_t cells = p->cells.size[0] * p->cells.size[1] * p->cells.size[2], used = 0;
-    int32_t *number = RP_NEW_ARRAY(int32_t, cells + 1), *filled = RP_NEW_ARRAY(int32_t, p->count + 1);
-    for (int64_t c = 0; c < cells && number && filled; c++) {
-        number[c] = p->cells.first[c] < p->cells.first[c + 1] ? (int32_t)used : -1;
-        if (number[c] >= 0)
-            filled[used++] = (int32_t)c;
+    const nearness *n = context;
+    const rp__carriers *c = n->carriers;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        n->near_body[i] = rp__grains_near_body(n->obstacles, (double[3]){ c->x[0][i], c->x[1][i], c->x[2][i] }, n->range);
+}
+
+static bool all_rest(const rp_samples_def *def, const rp_frame *before, const rp_frame *after)
+{
+    if (before->body_count != after->body_count)
+        return false;
+    for (int b = 0; b < after->body_count; b++) {
+        const rp_body_state *p = &before->bodies[b], *q = &after->bodies[b];
+        if (p->present != q->present || memcmp(p->position, q->position, sizeof p->position) != 0 ||
+            memcmp(p->orientation, q->orientation, sizeof p->orientation) != 0 ||
+            (def->deforming && b < def->body_count && def->deforming[b].sequence))
+            return false;
     }
-    moments *sums = RP_NEW_ARRAY(moments, used + 1);
-    bool room = next && owner && offset && grew && number && filled && sums;
-    rp_result result = room ? match_ids(p, q, next, grew) : RP_OUT_OF_MEMORY;
-    if (result == RP_OK) {
-        const rp_field_view *velocity = rp_frame_field(before, "velocity");
-        if (velocity && (velocity->info.type != RP_F64 || velocity->info.components != 3))
-            velocity = NULL;
-        out->particles = q->count;
-        out->frame = after->index;
-        out->scale = 1.5 * fmax(q->reach, 1e-300);
-        out->unit_volume = samples->unit_volume;
-        out->frame_sum = rp_samples_frame_sum(after);
-        move m = { .def = def, .samples = samples, .before_frame = before, .after_frame = after, .before = p, .after = q,
-                   .next = next, .grew = grew, .filled = filled, .number = number, .sums = sums, .scale = out->scale,
-                   .dt = after->time - before->time,
-                   .margin = rp__grains_margin(def, samples->unit_volume), .velocity = velocity, .owner = owner,
-                   .offset = offset };
-        rp__exec_for(used, 256, sum_cells, &m);
-        rp__exec_for(p->count, 512, move_particles, &m);
-        result = finish(&m, out);
+    return true;
+}
+
+/* The scale stays while it fits, so that samples at rest keep their bytes. */
+static double choose_scale(double old, double reach)
+{
+    return old >= 1.4 * reach && old <= 3 * reach ? old : 1.65 * fmax(reach, 1e-300);
+}
+
+static rp_result advance(const rp_samples_def *def, const rp_frame *before, const rp_frame *after, move *m, rp_samples *out)
+{
+    const rp__carriers *p = m->before, *q = m->after;
+    const rp_field_view *velocity = rp_frame_field(before, "velocity");
+    uint8_t *near_body = rp__base_alloc_zero((size_t)q->count + 1);
+    m->still = RP_NEW_ARRAY(uint8_t, p->count + 1);
+    m->owner = RP_NEW_ARRAY(int32_t, m->samples->count + 1);
+    m->offset = RP_NEW_ARRAY(int16_t, 3 * m->samples->count + 3);
+    if (!near_body || !m->still || !m->owner || !m->offset) {
+        rp__base_free(near_body);
+        return RP_OUT_OF_MEMORY;
     }
-    rp__base_free(number);
-    rp__base_free(filled);
-    rp__base_free(sums);
-    rp__base_free(next);
-    rp__base_free(grew);
-    rp__base_free(owner);
-    rp__base_free(offset);
+    out->particles = q->count;
+    out->frame = after->index;
+    out->scale = m->scale = choose_scale(m->samples->scale, q->reach);
+    out->unit_volume = m->samples->unit_volume;
+    out->frame_sum = rp_samples_frame_sum(after);
+    m->dt = after->time - before->time;
+    m->margin = rp__grains_margin(def, out->unit_volume);
+    m->velocity = velocity && velocity->info.type == RP_F64 && velocity->info.components == 3 ? velocity : NULL;
+    m->near_body = near_body;
+    m->bodies_rest = all_rest(def, before, after);
+    nearness n = { q, m->obstacles, 1.001 * q->reach + m->margin, near_body };
+    if (m->obstacles->count > 0)
+        rp__exec_for(q->count, 256, find_near, &n);
+    rp__exec_for(m->field->filled_count, 32, move_cells, m);
+    rp_result result = finish(m, out);
+    rp__base_free(near_body);
+    return result;
+}
+
+/* With all that can fail for want of memory made beforehand. */
+static rp_result prepare(const rp_samples_def *def, const rp_frame *before, const rp_frame *after, move *m, rp_samples *out)
+{
+    rp__kin kin = { 0 };
+    rp__motion_field field = { 0 };
+    rp__obstacles obstacles = { 0 };
+    rp__cells grown = { 0 };
+    rp_result result = rp__grains_match(m->before, m->after, &kin);
+    if (result == RP_OK)
+        result = rp__grains_fit(m->before, m->after, &kin, &field);
+    if (result == RP_OK)
+        result = rp__grains_obstacles(def, after, &obstacles);
+    if (result == RP_OK && kin.grown_count > 0)
+        result = rp__grains_cells(m->after->x, kin.grown, kin.grown_count, m->before->cells.width, &grown);
+    m->kin = &kin, m->field = &field, m->obstacles = &obstacles, m->grown = &grown;
+    if (result == RP_OK)
+        result = advance(def, before, after, m, out);
+    rp__base_free(m->still);
+    rp__base_free(m->owner);
+    rp__base_free(m->offset);
+    rp__grains_cells_free(&grown);
+    rp__grains_obstacles_free(&obstacles);
+    rp__grains_fit_free(&field);
+    rp__grains_kin_free(&kin);
     return result;
 }
 
@@ -439,9 +541,10 @@ rp_result rp_samples_advance(const rp_samples_def *def, const rp_samples *sample
     rp_samples moved = { 0 };
     rp_result result = rp__grains_carriers(def, before, RP_GRAINS_PLACES, &p);
     if (result == RP_OK)
-        result = rp__grains_carriers(def, after, RP_GRAINS_ROOTS, &q);
+        result = rp__grains_carriers(def, after, RP_GRAINS_ELLIPSOIDS, &q);
+    move m = { .samples = samples, .before = &p, .after = &q };
     if (result == RP_OK)
-        result = advance(def, samples, before, after, &p, &q, &moved);
+        result = prepare(def, before, after, &m, &moved);
     rp__grains_carriers_free(&p);
     rp__grains_carriers_free(&q);
     if (result != RP_OK)

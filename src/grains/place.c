@@ -1,99 +1,10 @@
-/* New samples, and where samples may not be. */
+/* New samples. */
+#include "exec/exec.h"
 #include "grains/grains.h"
-
-#include "math/quat.h"
 #include "math/random.h"
 
 #include <math.h>
 #include <string.h>
-
-double rp__grains_margin(const rp_samples_def *def, double unit_volume)
-{
-    double bulk = unit_volume / def->volume_fraction;
-    return 0.5 * (def->dim == 2 ? sqrt(bulk) : cbrt(bulk));
-}
-
-/* ---- walls and bodies ---- */
-
-static void hold_in_domain(const rp_samples_def *def, double margin, double x[3])
-{
-    for (int d = 0; d < def->dim; d++) {
-        double low = def->lower[d] + margin, high = def->upper[d] - margin;
-        if (!def->open[2 * d] && x[d] < low)
-            x[d] = low;
-        if (!def->open[2 * d + 1] && x[d] > high)
-            x[d] = high;
-    }
-}
-
-static double body_distance(const rp_shape *shape, const rp_body_state *s, const double x[3], double gradient[3])
-{
-    rp__pose pose = { rp__vec3_load(s->position), { s->orientation[0], s->orientation[1], s->orientation[2], s->orientation[3] } };
-    double local[3], g[3] = { 0, 0, 0 };
-    rp__vec3_store(local, rp__pose_inverse_apply(&pose, rp__vec3_load(x)));
-    double d = rp_shape_distance(shape, local, g);
-    rp__vec3_store(gradient, rp__quat_rotate(pose.orientation, rp__vec3_load(g)));
-    return d;
-}
-
-/* The smallest distance to a body, and its gradient. */
-static double nearest_body(const rp_samples_def *def, const rp_frame *frame, const double x[3], double gradient[3])
-{
-    double nearest = INFINITY;
-    for (int b = 0; b < def->body_count && b < frame->body_count; b++) {
-        double g[3];
-        if (!def->bodies[b] || !frame->bodies[b].present)
-            continue;
-        double d = body_distance(def->bodies[b], &frame->bodies[b], x, g);
-        if (d < nearest) {
-            nearest = d;
-            memcpy(gradient, g, sizeof g);
-        }
-    }
-    return nearest;
-}
-
-/* From x in a body back towards its owner, to the last point that is outside: it never comes out on the other side. */
-static void retreat(const rp_samples_def *def, const rp_frame *frame, const double home[3], double x[3])
-{
-    double from[3], good = 0, bad = 1, g[3];
-    memcpy(from, x, sizeof from);
-    for (int k = 0; k < 10; k++) {
-        double t = 0.5 * (good + bad);
-        for (int e = 0; e < 3; e++)
-            x[e] = home[e] + t * (from[e] - home[e]);
-        if (nearest_body(def, frame, x, g) >= 0)
-            good = t;
-        else
-            bad = t;
-    }
-    for (int e = 0; e < 3; e++)
-        x[e] = home[e] + good * (from[e] - home[e]);
-}
-
-void rp__grains_keep_out(const rp_samples_def *def, const rp_frame *frame, double margin, const double home[3], double x[3])
-{
-    double g[3], before[3];
-    hold_in_domain(def, margin, x);
-    if (def->body_count == 0)
-        return;
-    double d = nearest_body(def, frame, x, g);
-    if (d < 0) {
-        retreat(def, frame, home, x);
-        hold_in_domain(def, margin, x);
-        d = nearest_body(def, frame, x, g);
-    }
-    if (d >= margin || d < 0) /* below 0: the owner is inside itself */
-        return;
-    memcpy(before, x, sizeof before);
-    for (int e = 0; e < def->dim; e++)
-        x[e] += (margin - d) * g[e];
-    hold_in_domain(def, margin, x);
-    if (nearest_body(def, frame, x, g) < 0) /* a narrow place */
-        memcpy(x, before, sizeof before);
-}
-
-/* ---- seeding ---- */
 
 static uint64_t stream_of(const rp__carriers *c, int64_t p)
 {
@@ -108,9 +19,10 @@ int64_t rp__grains_wanted(const rp__carriers *c, int64_t p, double unit_volume, 
     return n > 60000 ? 60000 : (int64_t)(n + u); /* the part beyond the whole number by chance */
 }
 
-void rp__grains_place(const rp_samples_def *def, const rp__carriers *c, const rp_frame *frame, int64_t p, int64_t k,
-                      double margin, double x[3], uint8_t *tone)
+void rp__grains_place(const rp__obstacles *o, const rp__carriers *c, int64_t p, int64_t k, const double root[6], double margin,
+                      double x[3], uint8_t *tone)
 {
+    const rp_samples_def *def = c->def;
     uint64_t stream = stream_of(c, p);
     rp__vec3 b = rp__random_in_ball(def->seed ^ 0x73616d706c65, stream, (uint64_t)k);
     if (def->dim == 2) {
@@ -118,12 +30,11 @@ void rp__grains_place(const rp_samples_def *def, const rp__carriers *c, const rp
         double a = 6.28318530717958647692 * rp__random_unit(def->seed ^ 0x73616d32, stream, 2 * (uint64_t)k + 1);
         b = rp__vec3_make(r * cos(a), r * sin(a), 0);
     }
-    const float *m = c->root + 6 * p;
     double home[3] = { c->x[0][p], c->x[1][p], c->x[2][p] };
-    x[0] = home[0] + (double)m[0] * b.x + (double)m[3] * b.y + (double)m[4] * b.z;
-    x[1] = home[1] + (double)m[3] * b.x + (double)m[1] * b.y + (double)m[5] * b.z;
-    x[2] = home[2] + (double)m[4] * b.x + (double)m[5] * b.y + (double)m[2] * b.z;
-    rp__grains_keep_out(def, frame, margin, home, x);
+    x[0] = home[0] + root[0] * b.x + root[3] * b.y + root[4] * b.z;
+    x[1] = home[1] + root[3] * b.x + root[1] * b.y + root[5] * b.z;
+    x[2] = home[2] + root[4] * b.x + root[5] * b.y + root[2] * b.z;
+    rp__grains_keep_out(o, margin, home, x);
     *tone = (uint8_t)(rp__random_bits(def->seed ^ 0x746f6e65, stream, (uint64_t)k) >> 32);
 }
 
@@ -144,32 +55,59 @@ static double mean_volume(const rp__carriers *c)
     return c->count ? sum / (double)c->count : 0;
 }
 
+typedef struct seeding {
+    const rp__carriers *carriers;
+    const rp__obstacles *obstacles;
+    const rp_samples *samples;
+    double margin;
+} seeding;
+
+static void seed_particles(void *context, int64_t begin, int64_t end, int worker)
+{
+    const seeding *g = context;
+    const rp_samples *s = g->samples;
+    (void)worker;
+    for (int64_t p = begin; p < end; p++) {
+        double inverse[6], root[6], x[3];
+        rp__grains_ellipsoid_ref(g->carriers, p, inverse, root);
+        for (int64_t k = s->first[p]; k < s->first[p + 1]; k++) {
+            rp__grains_place(g->obstacles, g->carriers, p, k - s->first[p], root, g->margin, x, &s->tone[k]);
+            for (int d = 0; d < 3; d++)
+                s->offset[3 * k + d] = rp__grains_pack(x[d] - g->carriers->x[d][p], s->scale);
+        }
+    }
+}
+
+static rp_result seed(const rp_samples_def *def, const rp_frame *frame, const rp__carriers *c, rp_samples *s)
+{
+    *s = (rp_samples){ .particles = c->count, .frame = frame->index, .scale = 1.5 * fmax(c->reach, 1e-300) };
+    s->unit_volume = mean_volume(c) / def->per_particle;
+    s->frame_sum = rp_samples_frame_sum(frame);
+    s->first = rp__base_alloc_zero(sizeof *s->first * (size_t)(c->count + 1));
+    if (!s->first)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t p = 0; p < c->count; p++)
+        s->first[p + 1] = s->first[p] + rp__grains_wanted(c, p, s->unit_volume, def->seed);
+    s->count = s->first[c->count];
+    s->offset = RP_NEW_ARRAY(int16_t, 3 * s->count + 3);
+    s->tone = RP_NEW_ARRAY(uint8_t, s->count + 1);
+    if (!s->offset || !s->tone)
+        return RP_OUT_OF_MEMORY;
+    rp__obstacles o;
+    RP_TRY(rp__grains_obstacles(def, frame, &o));
+    seeding g = { c, &o, s, rp__grains_margin(def, s->unit_volume) };
+    rp__exec_for(c->count, 256, seed_particles, &g);
+    rp__grains_obstacles_free(&o);
+    return RP_OK;
+}
+
 rp_result rp_samples_seed(const rp_samples_def *def, const rp_frame *frame, rp_samples *out)
 {
     RP_TRY(check_def(def));
     rp__carriers c;
-    RP_TRY(rp__grains_carriers(def, frame, RP_GRAINS_ROOTS, &c));
-    rp_samples s = { .particles = c.count, .frame = frame->index, .scale = 1.5 * fmax(c.reach, 1e-300) };
-    s.unit_volume = mean_volume(&c) / def->per_particle;
-    s.frame_sum = rp_samples_frame_sum(frame);
-    s.first = rp__base_alloc_zero(sizeof *s.first * (size_t)(c.count + 1));
-    rp_result result = s.first ? RP_OK : RP_OUT_OF_MEMORY;
-    for (int64_t p = 0; p < c.count && result == RP_OK; p++)
-        s.first[p + 1] = s.first[p] + rp__grains_wanted(&c, p, s.unit_volume, def->seed);
-    if (result == RP_OK) {
-        s.count = s.first[c.count];
-        s.offset = RP_NEW_ARRAY(int16_t, 3 * s.count + 3);
-        s.tone = RP_NEW_ARRAY(uint8_t, s.count + 1);
-        result = s.offset && s.tone ? RP_OK : RP_OUT_OF_MEMORY;
-    }
-    double margin = rp__grains_margin(def, s.unit_volume);
-    for (int64_t p = 0; p < c.count && result == RP_OK; p++)
-        for (int64_t k = s.first[p]; k < s.first[p + 1]; k++) {
-            double x[3];
-            rp__grains_place(def, &c, frame, p, k - s.first[p], margin, x, &s.tone[k]);
-            for (int d = 0; d < 3; d++)
-                s.offset[3 * k + d] = rp__grains_pack(x[d] - c.x[d][p], s.scale);
-        }
+    RP_TRY(rp__grains_carriers(def, frame, RP_GRAINS_ELLIPSOIDS, &c));
+    rp_samples s;
+    rp_result result = seed(def, frame, &c, &s);
     rp__grains_carriers_free(&c);
     if (result != RP_OK)
         rp_samples_free(&s);

@@ -1,0 +1,143 @@
+/* Where samples may not be: beyond closed walls, and in bodies. */
+#include "grains/grains.h"
+
+#include "math/quat.h"
+
+#include <string.h>
+
+typedef struct rp__obstacle {
+    const rp_shape *shape;
+    rp_shape *own;                /* of a deforming body: made for the frame */
+    rp__pose pose;
+    double lower[3], upper[3];    /* in its own frame */
+} rp__obstacle;
+
+double rp__grains_margin(const rp_samples_def *def, double unit_volume)
+{
+    double bulk = unit_volume / def->volume_fraction;
+    return 0.5 * (def->dim == 2 ? sqrt(bulk) : cbrt(bulk));
+}
+
+rp_result rp__grains_obstacles(const rp_samples_def *def, const rp_frame *frame, rp__obstacles *out)
+{
+    rp__obstacles o = { .def = def, .bodies = rp__base_alloc_zero(sizeof *o.bodies * (size_t)(def->body_count + 1)) };
+    if (!o.bodies)
+        return RP_OUT_OF_MEMORY;
+    for (int b = 0; b < def->body_count && b < frame->body_count; b++) {
+        const rp_body_state *s = &frame->bodies[b];
+        const rp_mesh_sequence *sequence = def->deforming ? def->deforming[b].sequence : NULL;
+        rp__obstacle *to = &o.bodies[o.count];
+        if (!s->present || (!def->bodies[b] && !sequence))
+            continue;
+        if (sequence) {
+            rp_result result = rp_mesh_sequence_evaluate(sequence, frame->time, &to->own);
+            if (result != RP_OK) {
+                rp__grains_obstacles_free(&o);
+                return result;
+            }
+        }
+        to->shape = sequence ? to->own : def->bodies[b];
+        to->pose = (rp__pose){ rp__vec3_load(s->position), { s->orientation[0], s->orientation[1], s->orientation[2], s->orientation[3] } };
+        rp_shape_bounds(to->shape, to->lower, to->upper);
+        o.count++;
+    }
+    *out = o;
+    return RP_OK;
+}
+
+void rp__grains_obstacles_free(rp__obstacles *o)
+{
+    for (int b = 0; b < o->count; b++)
+        rp_shape_release(o->bodies[b].own);
+    rp__base_free(o->bodies);
+    memset(o, 0, sizeof *o);
+}
+
+bool rp__grains_near_body(const rp__obstacles *o, const double x[3], double range)
+{
+    for (int b = 0; b < o->count; b++) {
+        const rp__obstacle *body = &o->bodies[b];
+        double local[3];
+        bool inside = true;
+        rp__vec3_store(local, rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)));
+        for (int d = 0; d < 3; d++)
+            inside = inside && local[d] > body->lower[d] - range && local[d] < body->upper[d] + range;
+        if (inside && rp_shape_distance(body->shape, local, NULL) < range)
+            return true;
+    }
+    return false;
+}
+
+static void hold_in_domain(const rp_samples_def *def, double margin, double x[3])
+{
+    for (int d = 0; d < def->dim; d++) {
+        double low = def->lower[d] + margin, high = def->upper[d] - margin;
+        if (!def->open[2 * d] && x[d] < low)
+            x[d] = low;
+        if (!def->open[2 * d + 1] && x[d] > high)
+            x[d] = high;
+    }
+}
+
+static double body_distance(const rp__obstacle *body, const double x[3], double gradient[3])
+{
+    double local[3], g[3] = { 0, 0, 0 };
+    rp__vec3_store(local, rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)));
+    double d = rp_shape_distance(body->shape, local, g);
+    rp__vec3_store(gradient, rp__quat_rotate(body->pose.orientation, rp__vec3_load(g)));
+    return d;
+}
+
+/* The smallest distance to a body, and its gradient. */
+static double nearest_body(const rp__obstacles *o, const double x[3], double gradient[3])
+{
+    double nearest = INFINITY;
+    for (int b = 0; b < o->count; b++) {
+        double g[3], d = body_distance(&o->bodies[b], x, g);
+        if (d < nearest) {
+            nearest = d;
+            memcpy(gradient, g, sizeof g);
+        }
+    }
+    return nearest;
+}
+
+/* From x in a body back towards its owner, to the last point that is outside: it never comes out on the other side. */
+static void retreat(const rp__obstacles *o, const double home[3], double x[3])
+{
+    double from[3], good = 0, bad = 1, g[3];
+    memcpy(from, x, sizeof from);
+    for (int k = 0; k < 10; k++) {
+        double t = 0.5 * (good + bad);
+        for (int e = 0; e < 3; e++)
+            x[e] = home[e] + t * (from[e] - home[e]);
+        if (nearest_body(o, x, g) >= 0)
+            good = t;
+        else
+            bad = t;
+    }
+    for (int e = 0; e < 3; e++)
+        x[e] = home[e] + good * (from[e] - home[e]);
+}
+
+void rp__grains_keep_out(const rp__obstacles *o, double margin, const double home[3], double x[3])
+{
+    double g[3], before[3];
+    hold_in_domain(o->def, margin, x);
+    if (o->count == 0)
+        return;
+    double d = nearest_body(o, x, g);
+    if (d < 0) {
+        retreat(o, home, x);
+        hold_in_domain(o->def, margin, x);
+        d = nearest_body(o, x, g);
+    }
+    if (d >= margin)
+        return;
+    memcpy(before, x, sizeof before);
+    for (int e = 0; e < o->def->dim; e++)
+        x[e] += (margin - d) * g[e];
+    hold_in_domain(o->def, margin, x);
+    if (d >= 0 && nearest_body(o, x, g) < 0) /* a narrow place; below 0 the owner is inside itself, and out is out */
+        memcpy(x, before, sizeof before);
+}
