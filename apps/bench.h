@@ -10,17 +10,18 @@
 typedef enum bench_kind {
     BENCH_SCENE,    /* steps of a scene */
     BENCH_CONTACTS, /* the one-contact solvers of the friction library */
+    BENCH_MESH,     /* distances of a mesh, made and found again */
     BENCH_PROGRAM   /* a program of bench/ that sees what rooms hide, with --json */
 } bench_kind;
 
-enum { BENCH_SETS = 4 };
+enum { BENCH_SETS = 8 };
 
 typedef struct benchmark {
     const char *name, *title;
     bench_kind kind;
     const char *what;              /* the scene, or the program */
-    const char *set[BENCH_SETS];   /* replacements in the scene, up to a NULL */
-    const char *family;            /* benchmarks of one family differ by resolution; NULL: none */
+    const char *set[BENCH_SETS];   /* replacements in the scene, or arguments of the program (@: in the folder of scenes), up to a NULL */
+    const char *family;            /* benchmarks of one family differ by resolution (or by the law, "laws"); NULL: none */
     int refine;                    /* cells for one of the family's first */
     int warm, steps, repeats;      /* steps before the measured ones (the first is told apart), measured ones, runs of all of them */
     double reference;              /* seconds a step of the code published with [daviet2016], 2 threads; 0: not measured */

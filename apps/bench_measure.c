@@ -5,6 +5,7 @@
 #include <repose/machine.h>
 #include <repose/repose.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,20 +15,37 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What the laws cost is compared at equal work: 50 sweeps in every step. */
+#define LAW_SETS "nonsmooth.tolerance=1e-14", "nonsmooth.max_iterations=50", "material.friction_dynamic=-1", "material.viscosity=0"
+#define LAW_MU_I "material.friction_dynamic=0.48", "material.inertial_number=0.625"
+
 const benchmark benchmarks[] = {
     { "collapse", "Collapse, 40 × 10 × 14 cells", BENCH_SCENE, "collapse.yaml", { NULL }, "collapse", 1, 1, 20, 3, 0.63, 0.03 },
     { "collapse-x2", "The same, half the cell", BENCH_SCENE, "collapse.yaml", { "cell_size=0.0125" }, "collapse", 2, 1, 6, 2, 0, 0 },
     { "collapse-x4", "The same, a quarter of the cell", BENCH_SCENE, "collapse.yaml", { "cell_size=0.00625" }, "collapse", 4, 1, 2, 1, 0, 0 },
     { "zb05", "Column in a corner, 100 × 100 × 50 cells", BENCH_SCENE, "zb05.yaml", { NULL }, NULL, 1, 1, 5, 2, 9.3, 0.5 },
-    { "silo", "Silo, 36 × 36 × 72 cells", BENCH_SCENE, "silo.yaml", { NULL }, NULL, 1, 1, 3, 2, 62.6, 4 },
+    { "silo", "Silo, 36 × 36 × 72 cells", BENCH_SCENE, "silo.yaml", { NULL }, NULL, 1, 1, 3, 1, 62.6, 4 },
     { "impact", "Ball on a bed, 75 × 75 × 50 cells", BENCH_SCENE, "impact.yaml", { NULL }, NULL, 1, 1, 4, 2, 11.4, 0.7 },
     { "bodies", "Boulder, ball, blade and mesh in sand", BENCH_SCENE, "bodies.yaml", { NULL }, NULL, 1, 1, 3, 1, 0, 0 },
     { "no-bodies", "The same sand without them", BENCH_SCENE, "bodies.yaml", { "bodies=[]" }, NULL, 1, 1, 3, 1, 0, 0 },
     { "sand", "Elastoplastic, flowing, double", BENCH_SCENE, "sand.yaml", { NULL }, NULL, 1, 30, 20, 3, 0, 0 },
     { "sand-single", "Elastoplastic, flowing, single", BENCH_SCENE, "sand.yaml", { "elastoplastic.storage=single" }, NULL, 1, 30, 20, 3, 0, 0 },
+    { "law-constant", "Collapse of 50 sweeps a step, constant friction", BENCH_SCENE, "collapse.yaml", { LAW_SETS }, "laws", 1, 2, 15, 3, 0, 0 },
+    { "law-mu-i", "The same, mu(I)", BENCH_SCENE, "collapse.yaml", { LAW_SETS, LAW_MU_I }, "laws", 1, 2, 15, 3, 0, 0 },
+    { "law-cohesion", "The same, mu(I) and cohesion that decays", BENCH_SCENE, "collapse.yaml",
+      { LAW_SETS, LAW_MU_I, "material.cohesion=1 kPa", "material.cohesion_decay=10" }, "laws", 1, 2, 15, 3, 0, 0 },
+    { "law-anisotropic", "The same, constant friction, flat grains", BENCH_SCENE, "collapse.yaml", { LAW_SETS, "material.anisotropy=0.5" }, "laws", 1,
+      2, 15, 3, 0, 0 },
+    { "elastoplastic", "Elastoplastic, 1e5 particles in flow (rate: million particle-steps a second)", BENCH_PROGRAM, "elastoplastic",
+      { "--particles", "1e5" }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "elastoplastic-1e6", "Elastoplastic, 1e6 particles in flow", BENCH_PROGRAM, "elastoplastic",
+      { "--particles", "1e6", "--steps", "10", "--flow", "0.05", "--kernel", "quadratic" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "contacts", "One-contact solvers", BENCH_CONTACTS, NULL, { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { "transfer", "Transfers between particles and grid", BENCH_PROGRAM, "transfer", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { "small_matrices", "Eigen- and singular values", BENCH_PROGRAM, "small_matrices", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "mesh", "Distances of a mesh", BENCH_MESH, NULL, { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "samples", "Grain samples, 20 a particle, over 30 frames of a collapse (part: of the simulation)", BENCH_PROGRAM, "samples",
+      { "--scene", "@../zb05.yaml", "--frames", "30" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };
@@ -199,6 +217,71 @@ static bool measure_contacts(const bench_settings *s, FILE *to)
     return true;
 }
 
+/* ---- a mesh ---- */
+
+enum { RINGS = 224, SPOKES = 224, VERTICES = (RINGS - 1) * SPOKES + 2, TRIANGLES = 2 * SPOKES * (RINGS - 1) };
+
+/* A sphere with bumps; the last two vertices are its poles. */
+static void make_mesh(double *v, int32_t *t)
+{
+    double pi = acos(-1.0);
+    for (int i = 0; i < VERTICES; i++) {
+        bool pole = i >= VERTICES - 2;
+        double a = pole ? pi * (i - (VERTICES - 2)) : pi * (i / SPOKES + 1) / RINGS, b = pole ? 0 : 2 * pi * (i % SPOKES) / SPOKES;
+        double r = 0.5 * (1 + 0.1 * sin(5 * a) * sin(a) * cos(7 * b));
+        v[3 * i] = r * sin(a) * cos(b), v[3 * i + 1] = r * sin(a) * sin(b), v[3 * i + 2] = r * cos(a);
+    }
+    for (int k = 0; k < SPOKES; k++) {
+        int32_t next = (k + 1) % SPOKES, last = (RINGS - 2) * SPOKES;
+        int32_t caps[6] = { VERTICES - 2, k, next, VERTICES - 1, last + next, last + k };
+        memcpy(t, caps, sizeof caps), t += 6;
+        for (int32_t at = 0; at < last; at += SPOKES) {
+            int32_t both[6] = { at + k, at + SPOKES + k, at + next, at + next, at + SPOKES + k, at + SPOKES + next };
+            memcpy(t, both, sizeof both), t += 6;
+        }
+    }
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *list = opendir(folder);
+    for (struct dirent *e; list && (e = readdir(list));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        unlink(path); /* . and .. stay */
+    }
+    if (list)
+        closedir(list);
+    rmdir(folder);
+}
+
+/* The distances of a mesh of 100 000 triangles made, and found again, in a cache of its own. */
+static bool measure_mesh(FILE *to)
+{
+    char folder[] = "/tmp/repose-bench-XXXXXX";
+    double *v = malloc(3 * VERTICES * sizeof *v), seconds[2] = { 0 };
+    int32_t *t = malloc(3 * TRIANGLES * sizeof *t);
+    bool good = v && t && mkdtemp(folder);
+    if (good)
+        make_mesh(v, t);
+    for (int k = 0; k < 2 && good; k++) {
+        rp_shape *shape = NULL;
+        double begin = progress_seconds();
+        good = rp_shape_cache_folder(folder) == RP_OK && rp_shape_mesh_data(v, VERTICES, t, TRIANGLES, &shape) == RP_OK;
+        seconds[k] = progress_seconds() - begin;
+        rp_shape_release(shape);
+    }
+    if (good)
+        fprintf(to, "{\"name\": \"mesh\", \"kind\": \"kernel\", \"what\": \"%d triangles\", \"seconds\": %.4g, \"seconds_from_cache\": %.4g}", TRIANGLES,
+                seconds[0], seconds[1]);
+    else
+        fprintf(stderr, "repose bench: mesh: %s\n", rp_last_error());
+    remove_folder(folder);
+    free(v);
+    free(t);
+    return good;
+}
+
 /* ---- programs of bench/ ---- */
 
 static char *whole(FILE *from)
@@ -239,9 +322,10 @@ static bool write_rows(FILE *to, const char *name, const json *value, bool *any)
         char what[256] = "";
         for (const json *m = row->first; m; m = m->next) { /* texts, sizes and threads say which row it is */
             size_t n = strlen(what);
+            const char *slash = m->kind == JSON_TEXT ? strrchr(m->text, '/') : NULL; /* of a file the name is enough */
             if (m->kind == JSON_TEXT && strcmp(m->name, "bench") != 0)
-                snprintf(what + n, sizeof what - n, "%s%s", n ? ", " : "", m->text);
-            else if (m->kind == JSON_NUMBER && (strcmp(m->name, "order") == 0 || strcmp(m->name, "count") == 0))
+                snprintf(what + n, sizeof what - n, "%s%s", n ? ", " : "", slash ? slash + 1 : m->text);
+            else if (m->kind == JSON_NUMBER && (strcmp(m->name, "order") == 0 || strcmp(m->name, "count") == 0 || strcmp(m->name, "particles") == 0))
                 snprintf(what + n, sizeof what - n, "%s%s %g", n ? ", " : "", m->name, m->number);
         }
         fprintf(to, "%s{\"name\": \"%s\", \"kind\": \"kernel\", \"what\": \"%s\"", *any ? ",\n  " : "", name, what);
@@ -254,9 +338,9 @@ static bool write_rows(FILE *to, const char *name, const json *value, bool *any)
     return true;
 }
 
-static bool measure_program(const benchmark *b, FILE *to)
+static bool measure_program(const benchmark *b, const bench_settings *s, FILE *to)
 {
-    char self[1024] = "", command[1200];
+    char self[1024] = "", command[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash = n > 0 ? strrchr(self, '/') : NULL;
     if (!slash)
@@ -267,7 +351,12 @@ static bool measure_program(const benchmark *b, FILE *to)
         fprintf(stderr, "repose bench: %s left out: there is no %s (it is there in a build folder)\n", b->name, command);
         return true;
     }
-    snprintf(command, sizeof command, "'%s/bench/bench_%s' --json", self, b->what);
+    size_t used = (size_t)snprintf(command, sizeof command, "'%s/bench/bench_%s' --json", self, b->what);
+    for (int k = 0; k < BENCH_SETS && b->set[k] && used < sizeof command; k++)
+        used += (size_t)snprintf(command + used, sizeof command - used, b->set[k][0] == '@' ? " '%s/%s'" : " %s%s", b->set[k][0] == '@' ? s->scenes : "",
+                                 b->set[k] + (b->set[k][0] == '@'));
+    if (used >= sizeof command)
+        return false;
     FILE *from = popen(command, "r");
     char *text = from ? whole(from) : NULL;
     bool good = from && pclose(from) == 0 && text, any = false;
@@ -299,7 +388,8 @@ static bool measure_one(const benchmark *b, const bench_settings *s, int threads
     switch (b->kind) {
     case BENCH_SCENE: return measure_scene(b, s, threads, to);
     case BENCH_CONTACTS: return measure_contacts(s, to);
-    case BENCH_PROGRAM: return measure_program(b, to);
+    case BENCH_MESH: return measure_mesh(to);
+    case BENCH_PROGRAM: return measure_program(b, s, to);
     }
     return false;
 }

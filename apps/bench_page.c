@@ -41,6 +41,12 @@ static const json *best_row(const json *results, const char *name)
     return two ? two : scene_row(results, name, 1);
 }
 
+/* Rows that are compared with each other only, in a table of their own. */
+static bool is_law(const benchmark *b)
+{
+    return b->family && strcmp(b->family, "laws") == 0;
+}
+
 static void cell(FILE *to, const char *format, double value)
 {
     fprintf(to, " ");
@@ -88,7 +94,7 @@ static void write_scenes(FILE *to, const json *results)
                 "| residual mean | max | over-packed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *one = scene_row(results, b->name, 1), *two = scene_row(results, b->name, 2), *r = two ? two : one;
-        if (!r)
+        if (!r || is_law(b))
             continue;
         double t1 = json_number(one, "seconds", NAN), t2 = json_number(two, "seconds", NAN);
         fprintf(to, "| `%s` | %s |", b->name, b->title);
@@ -117,7 +123,7 @@ static void write_phases(FILE *to, const json *results)
         const json *r = best_row(results, b->name), *phases = json_member(r, "phases");
         double total = json_number(r, "seconds", NAN), most = 0;
         const char *largest = NULL;
-        if (!phases)
+        if (!phases || is_law(b))
             continue;
         fprintf(to, "- `%s`:", b->name);
         for (const json *p = phases->first; p; p = p->next)
@@ -142,7 +148,7 @@ static void write_limits(FILE *to, const json *results)
             "|---|---|---|---|---|---|---|---|\n",
             VISIT_BYTES, VISIT_FLOPS, PARTICLE_BYTES, PARTICLE_FLOPS);
     for (const json *r = first_row(results); r; r = r->next) {
-        if (strcmp(json_text_of(r, "kind"), "scene") != 0)
+        if (strcmp(json_text_of(r, "kind"), "scene") != 0 || strcmp(json_text_of(r, "family"), "laws") == 0)
             continue;
         double threads = json_number(r, "threads", 1), bandwidth = 1e9 * bench_limit_of(results, "triad_GB_per_s", threads);
         double flops = 1e9 * bench_limit_of(results, "gflop_per_s", threads), visit = json_number(r, "ns_per_node_visit", NAN);
@@ -162,7 +168,7 @@ static void write_limits(FILE *to, const json *results)
                 "| scene | MB | bytes a particle | bytes a node |\n|---|---|---|---|\n");
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *r = best_row(results, b->name);
-        if (!r)
+        if (!r || is_law(b))
             continue;
         fprintf(to, "| `%s` |", b->name);
         cell(to, "%.0f", 1e-6 * json_number(r, "memory", NAN));
@@ -188,7 +194,7 @@ static bool write_growth(FILE *to, const json *results, const char *folder)
     double nodes[MOST], seconds[MOST], iterations[MOST], solve[MOST], rest[MOST];
     int n = 0;
     for (const benchmark *b = benchmarks; b->name && n < MOST; b++) {
-        const json *r = b->family ? best_row(results, b->name) : NULL;
+        const json *r = b->family && !is_law(b) ? best_row(results, b->name) : NULL;
         if (!r || !(json_number(r, "iterations", 0) > 0))
             continue;
         nodes[n] = json_number(r, "nodes", NAN), seconds[n] = json_number(r, "seconds", NAN);
@@ -228,7 +234,7 @@ static bool draw_scenes(FILE *to, const json *results, const char *folder)
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *r[2] = { scene_row(results, b->name, 1), scene_row(results, b->name, 2) };
         for (int k = 0; k < 2; k++)
-            if (r[k] && json_number(r[k], "iterations", 0) > 0 && n[k] < MOST)
+            if (r[k] && !is_law(b) && json_number(r[k], "iterations", 0) > 0 && n[k] < MOST)
                 x[k][n[k]] = json_number(r[k], "nodes", NAN), y[k][n[k]++] = json_number(r[k], "seconds", NAN);
         if (b->reference > 0 && (r[0] || r[1]) && n[2] < MOST)
             x[2][n[2]] = json_number(r[1] ? r[1] : r[0], "nodes", NAN), y[2][n[2]++] = b->reference;
@@ -243,6 +249,55 @@ static bool draw_scenes(FILE *to, const json *results, const char *folder)
     plot.log_x = plot.log_y = true;
     plot.lines = lines, plot.line_count = 3;
     return save_plot(&plot, folder, "scenes", "Seconds a step of the scenes against their nodes", to);
+}
+
+/* Each law against constant friction, at equal sweeps. */
+static void write_laws(FILE *to, const json *results)
+{
+    static const struct {
+        const char *name, *goal;
+    } goals[] = { { "law-constant", "" }, { "law-mu-i", "10 %" }, { "law-cohesion", "10 %" }, { "law-anisotropic", "40 %" } };
+    bool head = false;
+    for (const benchmark *b = benchmarks; b->name; b++)
+        for (int threads = 1; is_law(b) && threads <= 2; threads++) {
+            const json *r = scene_row(results, b->name, threads), *plain = scene_row(results, goals[0].name, threads);
+            const char *goal = "";
+            for (size_t k = 0; k < sizeof goals / sizeof *goals; k++)
+                if (strcmp(goals[k].name, b->name) == 0)
+                    goal = goals[k].goal;
+            if (!r)
+                continue;
+            if (!head)
+                fprintf(to, "## What the laws cost\n\nThe same collapse with %g sweeps in every step, whatever the residual: what a law adds to a step.\n\n"
+                            "| | | threads | s a step | more | processor s a step | more | spread | at most |\n|---|---|---|---|---|---|---|---|---|\n",
+                        json_number(r, "iterations", NAN));
+            head = true;
+            double wall = json_number(r, "seconds", NAN), work = json_number(r, "cpu_seconds", NAN);
+            fprintf(to, "| `%s` | %s | %d |", b->name, b->title, threads);
+            cell(to, "%.4g", wall);
+            cell(to, "%+.1f %%", r == plain ? NAN : 100 * (wall / json_number(plain, "seconds", NAN) - 1));
+            cell(to, "%.4g", work);
+            cell(to, "%+.1f %%", r == plain ? NAN : 100 * (work / json_number(plain, "cpu_seconds", NAN) - 1));
+            cell(to, "%.0f %%", 100 * json_number(r, "spread", NAN));
+            fprintf(to, " %s |\n", goal);
+        }
+    if (head)
+        fprintf(to, "\n");
+}
+
+static void write_bodies(FILE *to, const json *results)
+{
+    const json *with = best_row(results, "bodies"), *without = best_row(results, "no-bodies");
+    if (!with || !without)
+        return;
+    double a = json_number(with, "seconds", NAN), b = json_number(without, "seconds", NAN), i = json_number(with, "iterations", NAN);
+    double j = json_number(without, "iterations", NAN), solve_a = json_number(json_member(with, "phases"), "solve", NAN);
+    double solve_b = json_number(json_member(without, "phases"), "solve", NAN);
+    fprintf(to, "## What bodies cost\n\nA boulder, a free ball, a blade and a mesh in sand of %.0f nodes, against the same sand without them: %.3g against %.3g s a "
+                "step (%+.0f %%), with %.0f and %.0f sweeps. A sweep costs %.3g against %.3g ms (%+.0f %%), all but the solve %.3g against %.3g s (%+.0f %%). "
+                "Goal: at most 25 %% more.\n\n",
+            json_number(with, "nodes", NAN), a, b, 100 * (a / b - 1), i, j, 1e3 * solve_a / i, 1e3 * solve_b / j, 100 * (solve_a / i / (solve_b / j) - 1),
+            a - solve_a, b - solve_b, 100 * ((a - solve_a) / (b - solve_b) - 1));
 }
 
 static void write_kernels(FILE *to, const json *results)
@@ -340,6 +395,8 @@ bool bench_page(const json *results, const char *folder, const char *history)
     write_phases(to, results);
     write_limits(to, results);
     good = write_growth(to, results, folder) && good;
+    write_laws(to, results);
+    write_bodies(to, results);
     write_kernels(to, results);
     if (history)
         good = write_history(to, results, folder, history) && good;
