@@ -1,5 +1,6 @@
 /* render: the frames of a run to pictures and a video. */
 #include "commands.h"
+#include "picture_folder.h"
 #include "picture_options.h"
 #include "progress.h"
 #include "run_loop.h"
@@ -22,11 +23,12 @@ typedef struct render_line {
 static const option render_options[] = {
     PICTURE_OPTIONS(render_line, picture),
     { "--frame", 'f', OPT_TEXT, AT(frame), "N|A:B|last", "one frame, or those from A to B" },
-    { "--output", 'o', OPT_TEXT, AT(output), "PATH", "folder of the pictures, or a .png file with --frame N (default: DIR/pictures)" },
-    { "--video", 0, OPT_TEXT, AT(video), "FILE", "the video, .mp4 or .webm (default: DIR/pictures/film.mp4)" },
+    { "--output", 'o', OPT_TEXT, AT(output), "PATH", "folder of the pictures, or a .png file with --frame N (default: DIR/pictures, or DIR/pictures-2 ... when that has "
+                                             "pictures of other settings)" },
+    { "--video", 0, OPT_TEXT, AT(video), "FILE", "the video, .mp4 or .webm (default: film.mp4 beside the pictures)" },
     { "--no-video", 0, OPT_FLAG, AT(no_video), NULL, "pictures only" },
     { "--rate", 'r', OPT_REAL, AT(rate), "N", "pictures a second of the video (default: real time)" },
-    { "--again", 0, OPT_FLAG, AT(again), NULL, "makes finished pictures again" },
+    { "--again", 0, OPT_FLAG, AT(again), NULL, "makes finished pictures again; in a folder named with --output also over those of other settings" },
     { "--quiet", 0, OPT_FLAG, AT(quiet), NULL, "no progress" },
     { 0 },
 };
@@ -93,42 +95,7 @@ static bool ends_with(const char *text, const char *end)
     return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* ---- settings of a folder of pictures: finished ones are kept only when they were made alike ---- */
-
-static void settings_text(const rp_film_def *def, char *text, size_t size)
-{
-    snprintf(text, size, "view %s\ncolour %s\nrange %.17g %.17g\nsize %d %d\nquality %d\nsamples %d\ngrains %.17g\nlegend %d\ntime %d\n",
-             def->view ? def->view : "-", def->colour ? def->colour : "-", def->colour_range[0], def->colour_range[1],
-             def->width, def->height, (int)def->quality, def->samples, def->grains_per_particle, def->legend, def->time_label);
-}
-
-static bool same_settings(const char *path, const char *text)
-{
-    char old[2048];
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    size_t n = fread(old, 1, sizeof old - 1, file);
-    fclose(file);
-    old[n] = '\0';
-    return strcmp(old, text) == 0;
-}
-
-static bool write_settings(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    bool done = file && fputs(text, file) >= 0;
-    return (!file || fclose(file) == 0) && done;
-}
-
-static char *picture_path(const char *folder, int64_t number)
-{
-    size_t size = strlen(folder) + 40;
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s/frame_%06lld.png", folder, (long long)number);
-    return path;
-}
+/* ---- pictures ---- */
 
 /* A picture is finished when it is there and not older than its frame. */
 static bool is_finished(const char *picture, const char *run, int64_t number)
@@ -141,36 +108,6 @@ static bool is_finished(const char *picture, const char *run, int64_t number)
     return stat(frame, &from) != 0 || made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
            (made.st_mtim.tv_sec == from.st_mtim.tv_sec && made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec);
 }
-
-static int failed_to(const char *doing, const char *path)
-{
-    fprintf(stderr, "repose: cannot %s %s: %s\n", doing, path, strerror(errno));
-    return EXIT_FAILED;
-}
-
-/* Makes the folder; throws away pictures made with other settings. */
-static int prepare_folder(const rp_film *film, const char *folder, const rp_film_def *def, bool again)
-{
-    char settings[2048], path[4200];
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return failed_to("make the folder", folder);
-    settings_text(def, settings, sizeof settings);
-    snprintf(path, sizeof path, "%s/settings.txt", folder);
-    if (!again && same_settings(path, settings))
-        return -1;
-    for (int64_t i = 0; i < rp_film_count(film); i++) {
-        char *picture = picture_path(folder, rp_film_frame_number(film, i));
-        if (picture && unlink(picture) != 0 && errno != ENOENT) {
-            int code = failed_to("remove", picture);
-            free(picture);
-            return code;
-        }
-        free(picture);
-    }
-    return write_settings(path, settings) ? -1 : failed_to("write", path);
-}
-
-/* ---- pictures ---- */
 
 static int fail(rp_result result)
 {
@@ -193,15 +130,16 @@ static rp_result make_picture(rp_film *film, int64_t i, const char *path, shown 
 }
 
 /* Frames that cannot be read are said and left out; everything else ends it. */
-static int make_pictures(rp_film *film, const char *run, const char *folder, int64_t first, int64_t last, char **paths,
+static int make_pictures(rp_film *film, const char *run, const char *folder, bool again, int64_t first, int64_t last, char **paths,
                          int64_t *count, shown *s)
 {
     int code = -1;
     for (int64_t i = first; i <= last && code < 0; i++) {
         char *path = picture_path(folder, rp_film_frame_number(film, i));
         if (!path)
-            return failed_to("remember", folder);
-        rp_result result = is_finished(path, run, rp_film_frame_number(film, i)) ? RP_OK : make_picture(film, i, path, s);
+            return picture_failed("remember", folder);
+        bool finished = !again && is_finished(path, run, rp_film_frame_number(film, i));
+        rp_result result = finished ? RP_OK : make_picture(film, i, path, s);
         if (result == RP_OK)
             paths[(*count)++] = path;
         else {
@@ -220,7 +158,7 @@ static int make_pictures(rp_film *film, const char *run, const char *folder, int
 
 static int make_video(const rp_film *film, const render_line *line, const char *folder, char **paths, int64_t count)
 {
-    char usual[4096];
+    char usual[4200];
     snprintf(usual, sizeof usual, "%s/film.mp4", folder);
     const char *video = line->video ? line->video : usual;
     shown s = { .total = 1, .what = "video" };
@@ -236,19 +174,17 @@ static int make_video(const rp_film *film, const render_line *line, const char *
 
 static int render_folder(rp_film *film, const render_line *line, const rp_film_def *def, const char *run, int64_t first, int64_t last)
 {
-    char usual[4096];
-    snprintf(usual, sizeof usual, "%s/pictures", run);
-    const char *folder = line->output ? line->output : usual;
-    int code = prepare_folder(film, folder, def, line->again);
+    char folder[4096];
+    int code = picture_folder(film, run, line->output, def, line->again, folder, sizeof folder);
     if (code >= 0)
         return code;
     int64_t count = 0, total = last - first + 1;
     char **paths = calloc((size_t)total, sizeof *paths);
     if (!paths)
-        return failed_to("remember", folder);
+        return picture_failed("remember", folder);
     shown s = { .total = total, .what = "picture" };
     progress_begin(&s.bar, 0, line->quiet);
-    code = make_pictures(film, run, folder, first, last, paths, &count, &s);
+    code = make_pictures(film, run, folder, line->again, first, last, paths, &count, &s);
     progress_end(&s.bar);
     if (code < 0 && count == 0) {
         fprintf(stderr, "repose: no frame of %s could be shown\n", run);
@@ -312,7 +248,7 @@ static int render_main(int argc, char **argv)
 const command command_render = {
     "render", "DIR [--frame N] [--view VIEW] [--color FIELD] [--size WxH] [--quality draft|good|best]",
     "Makes pictures of the frames of a run, and a video of them",
-    "Pictures that are finished already are kept, so an interrupted command goes on where it was. The video needs the program "
-    "ffmpeg.",
+    "Pictures that are finished already are kept, so an interrupted command goes on where it was. Pictures made with other settings "
+    "are kept too: the new ones go to a folder of their own. The video needs the program ffmpeg.",
     render_options, render_main,
 };

@@ -2,7 +2,7 @@
 # The commands render, sheet and plot on a small run: files, what is kept, and a sentence for each thing that may be wrong.
 set -eu
 cd "$SCRATCH"
-rm -rf run other empty pictures x.png small.yaml
+rm -rf run other empty mine pictures x.png small.yaml
 cat > small.yaml <<'SCENE'
 title: Small
 method: ballistic
@@ -57,8 +57,30 @@ rm run/pictures/frame_000004.png
 cksum run/pictures/frame_*.png | cmp - before.txt || fail "pictures made again differ"
 [ -n "$(find run/pictures/frame_000002.png -newermt '2039-01-01')" ] || fail "a finished picture was made again"
 [ -n "$(find run/pictures/frame_000003.png -newermt '2002-01-01')" ] || fail "a picture older than its frame was kept"
+
+# Pictures of other settings are kept: the new ones have a folder of their own, found again by its settings.
 "$REPOSE" render run $small --no-video --color velocity > out.txt
-cksum run/pictures/frame_*.png | cmp -s - before.txt && fail "other colours, the same pictures"
+grep -qx run/pictures-2 out.txt || fail "the folder of other settings was not said"
+cksum run/pictures/frame_*.png | cmp - before.txt || fail "pictures of other settings were touched"
+[ "$(ls run/pictures-2/frame_*.png | wc -l)" = 6 ] || fail "not six pictures of other settings"
+cmp -s run/pictures/frame_000003.png run/pictures-2/frame_000003.png && fail "other colours, the same pictures"
+"$REPOSE" render run $small --no-video --color velocity.z > out.txt
+grep -qx run/pictures-3 out.txt || fail "third settings, no third folder"
+touch -d '2040-01-01' run/pictures-2/frame_000002.png
+"$REPOSE" render run $small --no-video --color velocity > out.txt
+grep -qx run/pictures-2 out.txt || fail "the folder of the same settings was not found again"
+[ -n "$(find run/pictures-2/frame_000002.png -newermt '2039-01-01')" ] || fail "a finished picture of other settings was made again"
+"$REPOSE" render run $small --no-video --color velocity --again --frame 2:3 > out.txt
+[ -z "$(find run/pictures-2/frame_000002.png -newermt '2039-01-01')" ] || fail "--again kept a picture"
+[ "$(ls run/pictures-2/frame_*.png | wc -l)" = 6 ] || fail "--again of two frames removed others"
+misused "run/pictures holds pictures made with other settings (colour -); name another folder" \
+    "$REPOSE" render run $small --no-video --color velocity -o run/pictures
+cksum run/pictures/frame_*.png | cmp - before.txt || fail "a refused command touched pictures"
+"$REPOSE" render run $small --no-video --color velocity -o run/pictures-3 --again --frame 1 > out.txt
+[ "$(ls run/pictures-3/frame_*.png)" = run/pictures-3/frame_000001.png ] || fail "--again in a named folder left pictures of other settings"
+mkdir mine && echo mine > mine/frame_000000.png
+misused "mine holds pictures made with other settings (no settings.txt)" "$REPOSE" render run $small --no-video -o mine
+grep -q mine mine/frame_000000.png || fail "a picture of somebody else was removed"
 
 # One picture to a file; threads change nothing.
 "$REPOSE" render run $small --frame 3 -o a.png --threads 1 > out.txt
