@@ -26,22 +26,24 @@ RP_INLINE int64_t owner_of(const rp__grid *g, int64_t block, int ox, int oy, int
 RP_INLINE int move_freely(int order, const rp__elastoplastic_sweep *w, int64_t block, int64_t begin, int64_t end)
 {
     double dt = w->step->dt;
-    int outside = 0;
+    double outside = 0;
     for (int a = 0; a < RP_DIM; a++) {
         double *restrict x = w->p->x[a];
         const double *restrict v = w->p->v[a];
         const rp__lattice *lattice = &w->g->lattice;
         double corner = (double)w->g->coord[block][a] * RP_BLOCK, around = lattice->periodic[a] ? (double)lattice->cells[a] : 0;
-#pragma omp simd reduction(| : outside)
+#pragma omp simd reduction(+ : outside)
         for (int64_t i = begin; i < end; i++) {
             x[i] += dt * v[i];
             double offset = rp__lattice_base(order, rp__lattice_coordinate(lattice, a, x[i])) - corner;
             offset = offset < 0 ? offset + around : offset;
             offset = offset > 7 - order ? offset - around : offset;
-            outside |= !(offset >= 0) | !(offset <= 7 - order);
+            double inside = offset >= 0 ? offset : 0;
+            inside = inside <= 7 - order ? inside : 7 - order;
+            outside += inside == offset ? 0.0 : 1.0;
         }
     }
-    return outside;
+    return outside > 0;
 }
 
 #define REAL double

@@ -23,8 +23,8 @@ typedef struct NAME(batch) {
 RP_INLINE int NAME(offsets)(int order, const rp__lattice *lattice, int a, double corner, double around, const double *restrict x,
                             REAL *restrict t, int32_t *restrict start)
 {
-    int outside = 0, most = 7 - order;
-#pragma omp simd reduction(| : outside)
+    double outside = 0, most = 7 - order;
+#pragma omp simd reduction(+ : outside)
     for (int l = 0; l < BATCH; l++) {
         double q = rp__lattice_coordinate(lattice, a, x[l]), base = rp__lattice_base(order, q), offset = base - corner;
         if (around > 0) {
@@ -33,11 +33,11 @@ RP_INLINE int NAME(offsets)(int order, const rp__lattice *lattice, int a, double
         }
         double inside = offset >= 0 ? offset : 0;
         inside = inside <= most ? inside : most;
-        outside |= inside != offset;
+        outside += inside == offset ? 0.0 : 1.0;
         t[l] = (REAL)(q - base);
         start[l] += (int32_t)inside << 3 * a;
     }
-    return outside;
+    return outside > 0;
 }
 
 /* t, w and start; nonzero when a particle is where the tile does not reach (its start is then of no meaning, but in the tile). */
