@@ -1,8 +1,7 @@
 /* Bodies among grains, through the public functions: forces, friction on an incline, momentum, leaks, deforming bodies. */
-#include "cmocka_test.h"
+#include "sim_tests.h"
 
 #include <math.h>
-#include <repose/repose.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,23 +104,17 @@ static rp_shape *ball(double x, double y, double z, double r)
 /* Mass, mean position and mean velocity of the grains. */
 static double means(const setting *s, double place[3], double speed[3])
 {
-    rp_field_view x, v, m;
-    assert_int_equal(rp_sim_field_named(s->sim, "position", &x), RP_OK);
-    assert_int_equal(rp_sim_field_named(s->sim, "velocity", &v), RP_OK);
-    assert_int_equal(rp_sim_field_named(s->sim, "mass", &m), RP_OK);
+    const double *mass = plane(s->sim, "mass", 0);
     double total = 0;
-    memset(place, 0, 3 * sizeof *place);
-    memset(speed, 0, 3 * sizeof *speed);
-    const double *mass = m.data;
-    for (int64_t i = 0; i < rp_sim_particle_count(s->sim); i++) {
+    int64_t count = rp_sim_particle_count(s->sim);
+    for (int64_t i = 0; i < count; i++)
         total += mass[i];
-        for (int a = 0; a < 3; a++) {
-            place[a] += mass[i] * ((const double *)x.data)[a * x.stride + i];
-            speed[a] += mass[i] * ((const double *)v.data)[a * v.stride + i];
-        }
+    for (int a = 0; a < 3; a++) {
+        const double *x = plane(s->sim, "position", a);
+        place[a] = 0, speed[a] = mean_velocity(s->sim, a);
+        for (int64_t i = 0; i < count; i++)
+            place[a] += mass[i] * x[i] / total;
     }
-    for (int a = 0; a < 3; a++)
-        place[a] /= total, speed[a] /= total;
     return total;
 }
 
@@ -272,12 +265,12 @@ static void stays(double turn, double slope, bool through)
         step(&q.s);
         if (n != SETTLED && n != SETTLED + STEPS)
             continue;
-        rp_field_view at, id;
-        assert_int_equal(rp_sim_field_named(q.s.sim, "position", &at), RP_OK);
+        const double *x = plane(q.s.sim, "position", 0), *y = plane(q.s.sim, "position", 1);
+        rp_field_view id;
         assert_int_equal(rp_sim_field_named(q.s.sim, "id", &id), RP_OK);
         for (int64_t i = 0; i < rp_sim_particle_count(q.s.sim); i++) {
             int64_t name = ((const int64_t *)id.data)[i];
-            double r[2] = { ((const double *)at.data)[i] - q.point[0], ((const double *)at.data)[at.stride + i] - q.point[1] };
+            double r[2] = { x[i] - q.point[0], y[i] - q.point[1] };
             double along = r[0] * q.t[0] + r[1] * q.t[1], up = r[0] * q.n[0] + r[1] * q.n[1];
             if (name >= MOST)
                 continue;
@@ -347,13 +340,10 @@ static void momentum_is_only_exchanged(void **unused)
 
 static int64_t count_beyond(const setting *s, int axis, double bound, bool above)
 {
-    rp_field_view x;
-    assert_int_equal(rp_sim_field_named(s->sim, "position", &x), RP_OK);
+    const double *at = plane(s->sim, "position", axis);
     int64_t count = 0;
-    for (int64_t i = 0; i < rp_sim_particle_count(s->sim); i++) {
-        double at = ((const double *)x.data)[axis * x.stride + i];
-        count += above ? at > bound : at < bound;
-    }
+    for (int64_t i = 0; i < rp_sim_particle_count(s->sim); i++)
+        count += above ? at[i] > bound : at[i] < bound;
     return count;
 }
 
@@ -463,70 +453,6 @@ static void growing_meshes_push(void **unused)
     finish(&s);
 }
 
-/* ---- what is refused or told ---- */
-
-static void bad_bodies_are_refused(void **unused)
-{
-    (void)unused;
-    setting s;
-    begin(&s, 2, 1, 1, 0, 0.1);
-    rp_body_def *b = add_body(&s, "feather", ball(0.5, 0.5, 0, 0.2));
-    b->kind = RP_BODY_FREE;
-    b->density = 0;
-    s.def.materials = &s.sand;
-    s.def.material_count = 1;
-    s.def.bodies = s.bodies;
-    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
-    assert_non_null(strstr(rp_last_error(), "mass"));
-    b->density = 1000;
-    b->position[0] = NAN;
-    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
-    assert_non_null(strstr(rp_last_error(), "position"));
-    b->position[0] = 0;
-    b->surface.friction = -1;
-    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_BAD_ARGUMENT);
-    assert_non_null(strstr(rp_last_error(), "friction"));
-    assert_null(s.sim);
-    finish(&s);
-}
-
-static int told;
-
-static void listen(void *context, rp_log_level level, const char *text)
-{
-    (void)context;
-    (void)level;
-    told += strstr(text, "inside") != NULL || strstr(text, "jump") != NULL;
-}
-
-/* Bodies in each other, a body in a wall, and one that jumps: each is told once, and the run goes on. */
-static void doubtful_bodies_are_told(void **unused)
-{
-    (void)unused;
-    setting s;
-    begin(&s, 2, 1, 1, 0, 0.1);
-    for (int k = 0; k < 2; k++) {
-        rp_body_def *b = add_body(&s, k ? "one" : "other", ball(0, 0, 0, 0.1));
-        b->kind = RP_BODY_FREE;
-        b->position[0] = 0.5 + 0.15 * k, b->position[1] = 0.02;
-    }
-    told = 0;
-    rp_set_log(listen, NULL, RP_LOG_WARNING);
-    start(&s);
-    assert_true(told >= 3);
-    while (rp_sim_time(s.sim) < 1)
-        step(&s);
-    rp_body_state a, b;
-    assert_int_equal(rp_sim_body(s.sim, 0, &a), RP_OK);
-    assert_int_equal(rp_sim_body(s.sim, 1, &b), RP_OK);
-    double apart = hypot(a.position[0] - b.position[0], a.position[1] - b.position[1]);
-    print_message("overlap: %.4f m apart, heights %.4f %.4f\n", apart, a.position[1], b.position[1]);
-    assert_true(apart > 0.19);
-    assert_true(a.position[1] > 0.09 && b.position[1] > 0.09);
-    rp_set_log(NULL, NULL, RP_LOG_WARNING);
-    finish(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,8 +465,6 @@ int main(void)
         cmocka_unit_test(ghosts_hold_nothing),
         cmocka_unit_test(fast_blades_leave_nothing_behind),
         cmocka_unit_test(growing_meshes_push),
-        cmocka_unit_test(bad_bodies_are_refused),
-        cmocka_unit_test(doubtful_bodies_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
