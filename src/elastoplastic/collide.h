@@ -5,11 +5,20 @@
 #include "grid/grid.h"
 #include "sim/method.h"
 
+/* A body that never moves. */
+static inline bool rp__elastoplastic_stands(const rp__body *body)
+{
+    return body->def.kind == RP_BODY_SCRIPTED && !body->def.motion && !body->def.sequence;
+}
+
+/* The distance of each node of the grid from the nearest of the bodies that stand and are present (+infinity: there is none). */
+void RP_D(rp__elastoplastic_find_clear)(const rp__grid *g, const rp__world *world, double *clear);
+
 /* Changes the node velocities so that walls and bodies are respected, then applies friction; adds the reaction to bodies and
  * walls. Surfaces: stick = sticky; slip and frictional = separating, without and with friction; an adhesive surface does not
- * let go (slipping). */
+ * let go (slipping). `clear`, of find_clear with the bodies that are present now, spares most of the distances; NULL: not known. */
 rp_result RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass,
-                                          double *const velocity[3]);
+                                          double *const velocity[3], const double *clear);
 
 /* The implicit step takes the two halves apart.
  * constrain: the velocities as walls and bodies allow them, without friction; slope (NULL: not wanted), 9 numbers a node,

@@ -18,6 +18,7 @@ typedef struct meeting {
     int face;                /* or the wall */
     rp__vec3 gain;           /* of gravity in the step, contained in the velocities */
     double reach;            /* beyond this distance a body is not felt */
+    const double *clear;     /* of the bodies that stand, or NULL */
 } meeting;
 
 static rp__vec3 get_velocity(double *const *velocity, int64_t i)
@@ -128,10 +129,15 @@ static rp__vec3 answer(const meeting *w, int64_t i, const rp_surface *surface, r
 static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     meeting *w = context;
+    const double *clear = rp__elastoplastic_stands(w->body) ? w->clear : NULL;
+    double margin = 0.1 * w->g->lattice.h;
     for (int64_t i = begin; i < end; i++) {
         if (!(w->mass[i] > 0))
             continue;
-        rp__vec3 x = node_position(w->g, i), v = get_velocity(w->velocity, i);
+        rp__vec3 v = get_velocity(w->velocity, i);
+        if (clear && clear[i] > margin + 2 * w->dt * rp__vec3_norm(v)) /* distances change by no more than the way */
+            continue;
+        rp__vec3 x = node_position(w->g, i);
         contact c = meet_body(w, x, v);
         if (!c.met)
             continue;
@@ -286,11 +292,11 @@ static void meet_all(meeting *w, rp__world *world)
 }
 
 rp_result RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass,
-                                          double *const velocity[3])
+                                          double *const velocity[3], const double *clear)
 {
     const double *gravity = world->def->gravity;
     double gain = dt / (1 + dt * ((const rp__elastoplastic_params *)world->params)->damping);
-    meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = velocity, .reach = 2 * g->lattice.h,
+    meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = velocity, .reach = 2 * g->lattice.h, .clear = clear,
                   .gain = rp__vec3_make(gain * gravity[0], gain * gravity[1], RP_DIM == 3 ? gain * gravity[2] : 0) };
     meet_all(&w, world);
     return RP_OK;
@@ -301,6 +307,38 @@ void RP_D(rp__elastoplastic_rub)(const rp__grid *g, rp__world *world, double dt,
 {
     meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = star, .rubbed = velocity, .reach = 2 * g->lattice.h };
     meet_all(&w, world);
+}
+
+/* ---- bodies that stand ---- */
+
+typedef struct clearing {
+    const rp__grid *g;
+    const rp__world *world;
+    double *clear;
+} clearing;
+
+static void clear_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const clearing *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        rp__vec3 x = node_position(w->g, i);
+        double least = INFINITY;
+        for (int b = 0; b < w->world->body_count; b++) {
+            const rp__body *body = &w->world->bodies[b];
+            if (!body->present || !rp__elastoplastic_stands(body))
+                continue;
+            double d = rp__body_distance(body, &body->pose, x, NULL);
+            least = d >= least ? least : d; /* NaN stays, and spares nothing */
+        }
+        w->clear[i] = least;
+    }
+}
+
+void RP_D(rp__elastoplastic_find_clear)(const rp__grid *g, const rp__world *world, double *clear)
+{
+    clearing w = { g, world, clear };
+    rp__exec_for((int64_t)g->blocks * RP_BLOCK_NODES, 512, clear_chunk, &w);
 }
 
 /* ---- the constraint alone ---- */

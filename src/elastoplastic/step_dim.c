@@ -29,6 +29,8 @@ typedef struct state {
     rp__elastoplastic_implicit implicit;
     unsigned char *left;         /* of each block: particles have gone from where its nodes reach */
     int64_t left_capacity;
+    double *clear;               /* of each node: the distance of the bodies that stand; NULL: there are none */
+    uint64_t clear_of;           /* which of them were present, as a number; 0: it must be found again */
     bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
     int64_t sorted_count, sorted_id;
 } state;
@@ -66,6 +68,7 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     rp__base_free(s->theta);
     rp__base_free(s->mean);
     rp__base_free(s->left);
+    rp__base_free(s->clear);
     for (int a = 0; a < 3; a++) {
         rp__base_free(s->velocity[a]);
         rp__base_free(s->before[a]);
@@ -91,6 +94,8 @@ static rp_result reserve_nodes(state *s, bool flip, bool mean)
         return RP_OK;
     nodes += nodes / 8;
     s->capacity = 0;
+    rp__base_free(s->clear);
+    s->clear = NULL;
     bool done = make_room(&s->mass, nodes) && (!mean || make_room(&s->mean, nodes));
     for (int a = 0; a < RP_DIM && done; a++)
         done = make_room(&s->velocity[a], nodes) && (!flip || make_room(&s->before[a], nodes));
@@ -188,8 +193,35 @@ static bool out_of_reach(const work *w, const rp__body *body, rp__vec3 centre, d
     return fmin(now, then) > radius + fabs(now - then) + w->s->grid.lattice.h; /* false for NaN */
 }
 
+/* The distance from the bodies that stand at particle i of a block, by that of the nearest node: not more than the true one. */
+static double clearance(const work *w, int64_t block, int64_t i)
+{
+    const rp__grid *g = &w->s->grid;
+    const rp__particles *p = w->world->particles;
+    int64_t inside[3] = { 0 };
+    double square = 0;
+    int turn[3] = { 1, 3, 9 }, at = RP_NEIGHBOURS / 2;
+    for (int a = 0; a < RP_DIM; a++) {
+        double q = rp__lattice_coordinate(&g->lattice, a, p->x[a][i]), node = floor(q + 0.5), offset = node - (double)g->coord[block][a] * RP_BLOCK;
+        if (!(offset >= 0 && offset < 2 * RP_BLOCK))
+            return -INFINITY; /* gone around, or away */
+        square += (q - node) * (q - node);
+        inside[a] = (int64_t)offset % RP_BLOCK;
+        at += offset >= RP_BLOCK ? turn[a] : 0;
+    }
+    int32_t owner = g->neighbour[block][at];
+    int64_t node = (int64_t)owner * RP_BLOCK_NODES + (inside[2] * RP_BLOCK + inside[1]) * RP_BLOCK + inside[0];
+    return owner < 0 ? -INFINITY : w->s->clear[node] - g->lattice.h * sqrt(square);
+}
+
+/* A particle that goes `way` from x cannot meet the body, which stands. */
+static bool too_far(const rp__body *body, rp__vec3 x, double way)
+{
+    return rp__elastoplastic_stands(body) && rp__body_distance(body, &body->pose, x, NULL) > way; /* false for NaN */
+}
+
 /* The move where there are bodies: a body thinner than the cells, or between their nodes, still holds its grains. */
-static void move_among_bodies(work *w, int64_t begin, int64_t end)
+static void move_among_bodies(work *w, int64_t block, int64_t begin, int64_t end)
 {
     enum { MOST = 32 };
     rp__particles *p = w->world->particles;
@@ -198,7 +230,7 @@ static void move_among_bodies(work *w, int64_t begin, int64_t end)
     rp__vec3 centre;
     double radius = surround(w, begin, end, &centre);
     int count = 0;
-    bool all = false; /* too many for the list */
+    bool all = false, moving = false; /* too many for the list; some do not stand */
     for (int b = 0; b < w->world->body_count && !all; b++) {
         const rp__body *body = &w->world->bodies[b];
         if (!body->present || out_of_reach(w, body, centre, radius))
@@ -206,6 +238,7 @@ static void move_among_bodies(work *w, int64_t begin, int64_t end)
         all = count == MOST;
         if (!all)
             near[count++] = body;
+        moving = moving || !rp__elastoplastic_stands(body);
     }
     if (count == 0) {
         move_freely(w, begin, end);
@@ -217,8 +250,11 @@ static void move_among_bodies(work *w, int64_t begin, int64_t end)
         to.y += w->step.dt * w->moving[1][i];
         if (RP_DIM == 3)
             to.z += w->step.dt * w->moving[2][i];
-        for (int b = 0; b < count && !all; b++)
-            rp__body_guard(near[b], from, tiny, &to, &v);
+        double way = rp__vec3_norm(rp__vec3_sub(to, from)) + 4 * tiny;
+        bool free = !moving && !all && block >= 0 && clearance(w, block, i) > way;
+        for (int b = 0; b < count && !all && !free; b++)
+            if (!too_far(near[b], from, way))
+                rp__body_guard(near[b], from, tiny, &to, &v);
         for (int b = 0; b < w->world->body_count && all; b++)
             if (w->world->bodies[b].present)
                 rp__body_guard(&w->world->bodies[b], from, tiny, &to, &v);
@@ -233,7 +269,10 @@ static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     (void)worker;
-    (w->world->body_count ? move_among_bodies : move_freely)(w, begin, end);
+    if (w->world->body_count)
+        move_among_bodies(w, -1, begin, end);
+    else
+        move_freely(w, begin, end);
 }
 
 /* What follows the transfer to the particles of a block. */
@@ -426,7 +465,7 @@ static rp_result explicit_step(work *w, const rp__transfer_options *options, dou
     RP_D(rp__transfer_to_grid)(&s->grid, p, &fused, s->mass, s->velocity);
     RP_LAP(&world->phases, "to_grid", *t);
     rp__exec_for(nodes, NODES, node_chunk, w);
-    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity));
+    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, NULL));
     RP_LAP(&world->phases, "grid", *t);
     fused.each = w->flip ? NULL : finish_each;
     RP_TRY(to_particles(w, &fused));
@@ -437,10 +476,53 @@ static rp_result explicit_step(work *w, const rp__transfer_options *options, dou
 
 /* ---- the explicit step with APIC, in two passes ---- */
 
-static void move_each(void *context, int64_t begin, int64_t end)
+static void move_block(work *w, int64_t block, int64_t begin, int64_t end)
 {
-    if (!((work *)context)->smooths)
-        move_chunk(context, begin, end, 0);
+    if (w->world->body_count)
+        move_among_bodies(w, w->s->clear ? block : -1, begin, end);
+    else
+        move_freely(w, begin, end);
+}
+
+static void move_each(void *context, int64_t block, int64_t begin, int64_t end)
+{
+    work *w = context;
+    if (!w->smooths)
+        move_block(w, block, begin, end);
+}
+
+static void move_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    const int64_t *first = w->s->grid.first;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        if (first[b + 1] > first[b])
+            move_block(w, b, first[b], first[b + 1]);
+}
+
+/* Keeps clear[] up to date: anew after a sort, and when bodies that stand come or go. */
+static rp_result update_clear(state *s, const rp__world *world)
+{
+    uint64_t present = 0, number = 1469598103934665603u;
+    for (int b = 0; b < world->body_count; b++) {
+        bool stands = world->bodies[b].present && rp__elastoplastic_stands(&world->bodies[b]);
+        present += stands;
+        number = (number ^ (stands ? 2u : 1u)) * 1099511628211u;
+    }
+    if (present == 0) {
+        rp__base_free(s->clear);
+        s->clear = NULL;
+        return RP_OK;
+    }
+    number |= 1;
+    if (s->clear && s->clear_of == number)
+        return RP_OK;
+    if (!s->clear && !make_room(&s->clear, s->capacity))
+        return RP_OUT_OF_MEMORY;
+    RP_D(rp__elastoplastic_find_clear)(&s->grid, world, s->clear);
+    s->clear_of = number;
+    return RP_OK;
 }
 
 static bool any_left(const state *s)
@@ -461,6 +543,7 @@ static rp_result hold_blocks(state *s)
         s->left_capacity = s->grid.capacity;
     }
     memset(s->left, 0, (size_t)s->grid.blocks);
+    s->clear_of = 0;
     return RP_OK;
 }
 
@@ -502,7 +585,8 @@ static rp_result sweep_step(work *w, int order, double *t)
         assert(tries == 0);
     }
     rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, NODES, node_chunk, w);
-    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity));
+    RP_TRY(update_clear(s, world));
+    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, s->clear));
     RP_LAP(&world->phases, "grid", *t);
     for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = world->particles->v[a];
@@ -515,7 +599,7 @@ static rp_result sweep_step(work *w, int order, double *t)
         sweep.relax = 1 - exp(-rate * s->unsmoothed);
         RP_D(rp__elastoplastic_agree)(&sweep);
         s->unsmoothed = 0;
-        rp__exec_for(world->particles->count, PARTICLES, move_chunk, w);
+        rp__exec_for(s->grid.blocks, 2, move_blocks, w);
     }
     RP_LAP(&world->phases, "to_particles", *t);
     return RP_OK;

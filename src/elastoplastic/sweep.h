@@ -18,8 +18,8 @@ typedef struct rp__elastoplastic_sweep {
     double *value[2];          /* nodes: for volumes */
     double relax;              /* volumes: part of the way to the mean */
     unsigned char *left;       /* a byte a block: a particle of it is where its block does not reach */
-    /* After the strain of the particles [begin, end); NULL: they move with their velocity. */
-    void (*move)(void *context, int64_t begin, int64_t end);
+    /* After the strain of the particles [begin, end) of a block; NULL: they move with their velocity. */
+    void (*move)(void *context, int64_t block, int64_t begin, int64_t end);
     void *context;
 } rp__elastoplastic_sweep;
 

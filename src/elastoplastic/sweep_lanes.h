@@ -437,7 +437,7 @@ RP_INLINE void NAME(gather_block)(int order, const rp__elastoplastic_sweep *w, i
             w->left[block] |= move_freely(order, w, block, first, first + count);
     }
     if (w->move)
-        w->move(w->context, all, last);
+        w->move(w->context, block, all, last);
 }
 
 /* ---- volumes ---- */
