@@ -7,6 +7,8 @@
 
 static const double gravity = 9.81;
 
+enum { ROWS_MOST = 512 };
+
 /* ---- the law of one contact ---- */
 
 /* With W = w I the solution is known: r = 0, -b/w, or sliding with r_T opposed to b_T. */
@@ -124,19 +126,21 @@ static double lattice_at(const lattice *l, int dim, const double *place)
     return sum;
 }
 
-/* The stress of the mixture over each row of cells: sum over its particles of their volume times the stress in the grains, over the
- * volume of the row. A row in balance carries just what is above it. Returns the number of rows. */
-static int rows_of(run *r, double *height, double *stress, int most)
+/* The stress of the mixture over each row of cells: the mean over its particles of the stress in the grains, times the part of the row that
+ * grains fill. A row filled to nine tenths and more counts as full, as its cells do in the method: how many particles the sampling put there says
+ * nothing of its density. A row in balance carries just what is above it. Returns the number of rows. */
+static int rows_of(run *r, double *height, double *stress)
 {
     const rp_sim_def *def = rp_sim_definition(r->sim);
     int dim = def->dim, up = dim - 1;
     lattice l;
     if (!lattice_of(r, &l))
         return 0;
-    int rows = l.nodes[up] - 1 < most ? l.nodes[up] - 1 : most;
-    double h = def->cell_size, section = h;
+    int rows = l.nodes[up] - 1 < ROWS_MOST ? l.nodes[up] - 1 : ROWS_MOST;
+    double h = def->cell_size, section = h, packed = def->materials[0].volume_fraction;
     for (int a = 0; a < up; a++)
         section *= def->upper[a] - def->lower[a];
+    double filled[ROWS_MOST] = { 0 };
     memset(stress, 0, (size_t)rows * sizeof *stress);
     const double *x[3], *volume = run_plane(r, "volume", 0);
     for (int a = 0; a < dim; a++)
@@ -146,11 +150,16 @@ static int rows_of(run *r, double *height, double *stress, int most)
         for (int a = 0; a < dim; a++)
             place[a] = (x[a][i] - def->lower[a]) / h;
         int row = (int)floor(place[up]);
-        if (row >= 0 && row < rows)
-            stress[row] += volume[i] * lattice_at(&l, dim, place) / section;
+        if (row < 0 || row >= rows)
+            continue;
+        stress[row] += volume[i] * lattice_at(&l, dim, place);
+        filled[row] += volume[i];
     }
-    for (int k = 0; k < rows; k++)
+    for (int k = 0; k < rows; k++) {
+        double part = filled[k] / section;
+        stress[k] *= filled[k] > 0 ? (part > 0.9 * packed ? packed : part) / filled[k] : 0;
         height[k] = def->lower[up] + (k + 0.5) * h;
+    }
     free(l.up);
     return rows;
 }
@@ -184,8 +193,8 @@ static void one_column(validation *v, const column *c, rp_plot_line *line, doubl
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"),
                          fabs(run_mean(&r, "position", up) - before) / h, "%s: sinking in the second half of the run, in cells",
                          c->name);
-        double height[512], stress[512], slope, offset, r2;
-        int layers = c->grid ? rows_of(&r, height, stress, 512) : 0, used = 0;
+        double height[ROWS_MOST], stress[ROWS_MOST], slope, offset, r2;
+        int layers = c->grid ? rows_of(&r, height, stress) : 0, used = 0;
         for (int l = 0; l < layers && height[l] < top - 0.6 * h; l++) {
             depths[used] = top - height[l];
             stresses[used++] = stress[l];
@@ -212,7 +221,7 @@ void case_hydrostatic(validation *v)
         { "3D", "scene-3d.yaml", { NULL }, true },
         { "2D elastoplastic", "scene.yaml", { "method=elastoplastic", "grains.sampling=regular", "grains.per_cell=4" }, false },
     };
-    static double depths[4][512], stresses[4][512];
+    static double depths[4][ROWS_MOST], stresses[4][ROWS_MOST];
     rp_plot_line lines[5] = { { .name = "\xcf\x81 g depth" } };
     int used = 1;
     for (int k = 0; k < 4; k++) {
@@ -265,13 +274,13 @@ void case_janssen(validation *v)
         return;
     const rp_sim_def *def = rp_sim_definition(r.sim);
     double width = def->upper[0] - def->lower[0], h = def->cell_size, mass = run_mass(&r);
-    static double height[512], stress[512], mean[512], z[512], s[512], curve[512], weight[512];
+    static double height[ROWS_MOST], stress[ROWS_MOST], mean[ROWS_MOST], z[ROWS_MOST], s[ROWS_MOST], curve[ROWS_MOST], weight[ROWS_MOST];
     int layers = 0, samples = 0, n = 0;
     double carried = 0, sunk = 0;
     if (run_until(v, &r, validation_number(v, "settle"))) {
         while (!rp_sim_done(r.sim) && run_step(v, &r)) {
             rp_body_state piston;
-            layers = rows_of(&r, height, stress, 512);
+            layers = rows_of(&r, height, stress);
             for (int l = 0; l < layers; l++)
                 mean[l] += stress[l];
             samples++;
