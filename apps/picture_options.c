@@ -19,6 +19,13 @@ int picture_film_def(const picture_line *line, rp_quality usual, rp_film_def *de
     def->grains_per_particle = line->grains;
     def->samples = line->samples;
     def->threads = line->threads;
+    def->shutter = line->shutter;
+    def->aperture = line->aperture;
+    def->turntable = line->turntable;
+    if (line->shutter < 0 || line->shutter > 1 || line->aperture < 0) {
+        fprintf(stderr, "repose: a shutter is open for a part from 0 to 1 of the frame time, and an aperture is a length\n");
+        return EXIT_USAGE;
+    }
     def->legend = !line->no_legend;
     def->time_label = line->time;
     def->quality = usual;

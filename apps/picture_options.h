@@ -4,16 +4,17 @@
 
 #include "options.h"
 
+#include <math.h>
 #include <repose/render.h>
 
 typedef struct picture_line {
     const char *view, *colour, *size, *quality, *range;
-    double grains;
+    double grains, shutter, aperture, turntable;
     int samples, threads;
     bool time, no_legend;
 } picture_line;
 
-#define PICTURE_DEFAULTS { .grains = -1 }
+#define PICTURE_DEFAULTS { .grains = -1, .shutter = NAN, .aperture = NAN, .turntable = NAN }
 
 #define PICTURE_OPTIONS(type, member)                                                                                        \
     { "--view", 'v', OPT_TEXT, offsetof(type, member.view), "VIEW",                                                          \
@@ -26,6 +27,10 @@ typedef struct picture_line {
     { "--quality", 'q', OPT_TEXT, offsetof(type, member.quality), "NAME", "draft, good or best" },                           \
     { "--samples", 0, OPT_INT, offsetof(type, member.samples), "N", "light paths a pixel, in place of the quality's" },      \
     { "--grains", 'g', OPT_REAL, offsetof(type, member.grains), "N", "render samples a particle; 0 for the particles" },     \
+    { "--shutter", 0, OPT_REAL, offsetof(type, member.shutter), "PART",                                                      \
+      "motion blur: part of the frame time for which the shutter is open" },                                                 \
+    { "--aperture", 0, OPT_REAL, offsetof(type, member.aperture), "METRES", "depth of field: radius of the lens" },          \
+    { "--turntable", 0, OPT_REAL, offsetof(type, member.turntable), "TURNS", "turns a second about the target" },            \
     { "--time", 0, OPT_FLAG, offsetof(type, member.time), NULL, "writes the time into each picture" },                       \
     { "--no-legend", 0, OPT_FLAG, offsetof(type, member.no_legend), NULL, "no legend with a field" },                        \
     { "--threads", 't', OPT_INT, offsetof(type, member.threads), "N", "threads; 0 for all cores" }

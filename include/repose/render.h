@@ -160,6 +160,9 @@ typedef struct rp_film_def {
     double grains_per_particle;   /* < 0 = as in the scene; 0 = particles themselves */
     bool legend;                  /* with a field */
     bool time_label;
+    double shutter;               /* NAN = as in the scene; part of the frame time for which it is open */
+    double aperture;              /* NAN = as in the scene; radius of the lens [m] */
+    double turntable;             /* NAN = as in the scene; turns a second about the vertical through the target */
     int threads;                  /* 0 = all cores; never changes a byte */
 } rp_film_def;
 RP_API rp_film_def rp_default_film_def(void);

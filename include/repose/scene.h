@@ -52,8 +52,11 @@ typedef struct rp_output_def {
     int64_t width, height;
     const char *colour;           /* "material", or a field name: "velocity", "pressure", … */
     double colour_range[2];       /* equal = automatic */
-    double sun[3];                /* direction towards the sun */
+    double sun[3];                /* direction towards the sun; 0 0 0 = low, from the left of the view */
+    double sun_strength, sky_strength; /* 1 = midday */
+    double lamp[3], lamp_radius, lamp_strength; /* a round lamp that shines at the camera's target; strength 0 = none */
     const char *ground;           /* "auto", "none", "#rrggbb" */
+    const char *walls;            /* "auto": boards around a bed that fills its box; "none" */
     const char *grain_shape;      /* "sphere", "disc", "ellipsoid" */
 } rp_output_def;
 

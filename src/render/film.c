@@ -10,7 +10,7 @@
 
 rp_film_def rp_default_film_def(void)
 {
-    return (rp_film_def){ .quality = RP_GOOD, .grains_per_particle = -1, .legend = true };
+    return (rp_film_def){ .quality = RP_GOOD, .grains_per_particle = -1, .legend = true, .shutter = NAN, .aperture = NAN, .turntable = NAN };
 }
 
 rp_result rp__film_plane(const rp_field_view *view, int component, const double **plane, double **copy)
@@ -298,6 +298,12 @@ static rp_result open_parts(rp_film *film, const rp_film_def *def)
         film->def.height = (int)film->out->height;
     if (film->def.grains_per_particle < 0)
         film->def.grains_per_particle = film->out->grains_per_particle;
+    if (isnan(film->def.shutter))
+        film->def.shutter = film->out->shutter;
+    if (isnan(film->def.aperture))
+        film->def.aperture = film->out->aperture;
+    if (isnan(film->def.turntable))
+        film->def.turntable = film->out->turntable;
     find_up(film);
     RP_TRY(rp_film_scan(film));
     if (film->list.count == 0)
@@ -386,7 +392,9 @@ static rp_result prepare(rp_film *film)
         read = rp__film_read(film, i, &first);
     RP_TRY(read);
     find_containers(film, &first);
-    rp_result result = rp__film_choose_view(film, &first);
+    rp_result result = rp__film_find_tray(film, &first);
+    if (result == RP_OK)
+        result = rp__film_choose_view(film, &first);
     if (result == RP_OK && strcmp(film->colour, "material") != 0)
         result = rp__film_check_colour(film, &first);
     rp_frame_free(&first);
@@ -401,8 +409,8 @@ rp_result rp_film_check(rp_film *film)
     return prepare(film);
 }
 
-/* The sun of a film whose scene has none: low, from the left of the first view and a little from behind what is shown, so that slopes and
- * furrows stand out by their shadows. */
+/* The sun of a film whose scene has none: from the left of the first view and a third of the way up, so that slopes and furrows stand
+ * out by their shadows. */
 static void side_light(const rp_film *film, double sun[3])
 {
     rp__vec3 up = { 0 }, back = rp__vec3_sub(rp__vec3_load(film->view.eye), rp__vec3_load(film->view.target));
@@ -419,7 +427,7 @@ static void side_light(const rp_film *film, double sun[3])
         double l[3], b[3];
         rp__vec3_store(l, left);
         rp__vec3_store(b, back);
-        sun[d] = 0.85 * l[d] - 0.2 * b[d] + 0.42 * height[d];
+        sun[d] = 0.85 * l[d] + 0.1 * b[d] + 0.6 * height[d];
     }
 }
 
@@ -442,10 +450,20 @@ static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
         int up = film->up_axis;
         p.sun[2] = p.sun[up];
         p.sun[up] = film->up_sign * z;
-    } else if (sun == 0)
+    } else if (sun == 0) {
         side_light(film, p.sun);
+        p.exposure *= 1.2;
+    }
+    p.sun_strength *= film->out->sun_strength;
+    p.sky_strength *= film->out->sky_strength;
+    p.lamp_strength = film->out->lamp_strength;
+    p.lamp_radius = film->out->lamp_radius;
+    for (int d = 0; d < 3; d++) {
+        p.lamp_position[d] = film->out->lamp[d];
+        p.lamp_direction[d] = p.view.target[d] - p.lamp_position[d];
+    }
     if (film->sim->frame_rate > 0)
-        p.shutter = film->out->shutter / film->sim->frame_rate;
+        p.shutter = film->def.shutter / film->sim->frame_rate;
     return p;
 }
 
@@ -481,6 +499,8 @@ rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, voi
         result = add_ground(film, render);
     if (result == RP_OK)
         result = add_floor_strip(film, render);
+    if (result == RP_OK)
+        result = rp__film_add_tray(film, render);
     if (result == RP_OK) {
         rp_picture picture = picture_of(film, &frame);
         result = rp_render_picture(render, &picture, progress, context, &image);

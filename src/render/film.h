@@ -27,6 +27,7 @@ struct rp_film {
     rp__io_list list;
     rp_palette *palettes;
     film_body *bodies;
+    double tray;               /* height of the boards around a bed of grains; 0 = none */
     int body_count;
     int up_axis;
     double up_sign;
@@ -44,6 +45,9 @@ rp_result rp__film_plane(const rp_field_view *view, int component, const double 
 rp_result rp__film_read(const rp_film *film, int64_t i, rp_frame *frame);
 
 /* The view from the text, the scene or the first frame. */
+/* Boards around a bed that fills its box: found in the first frame, drawn in all. */
+rp_result rp__film_find_tray(rp_film *film, const rp_frame *first);
+rp_result rp__film_add_tray(const rp_film *film, rp_render *render);
 rp_result rp__film_choose_view(rp_film *film, const rp_frame *first);
 /* With camera keys and turntable at a time. */
 rp_view rp__film_view_at(const rp_film *film, double time);

@@ -252,7 +252,7 @@ static rp_result add_chunks(const shown *s, rp_render *render, bool discs)
             set.radius = c.radius;
             set.colour = c.colour;
             for (int d = 0; d < 3; d++)
-                set.position[d] = c.x[d], set.velocity[d] = s->film->out->shutter > 0 ? c.v[d] : NULL, set.axis[d] = c.axis[d];
+                set.position[d] = c.x[d], set.velocity[d] = s->film->def.shutter > 0 ? c.v[d] : NULL, set.axis[d] = c.axis[d];
             result = rp_render_add_grains(render, &set);
         }
         free_chunk(&c);

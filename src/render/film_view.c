@@ -156,7 +156,7 @@ rp_result rp__film_choose_view(rp_film *film, const rp_frame *first)
         film->view = v;
     } else
         RP_TRY(view_from_text(film, film->view_text ? film->view_text : "auto", lower, upper, &film->view));
-    film->view.aperture = out->aperture;
+    film->view.aperture = film->def.aperture;
     film->view.focus = out->focus;
     return RP_OK;
 }
@@ -193,7 +193,7 @@ rp_view rp__film_view_at(const rp_film *film, double time)
     rp_view v = film->view;
     if (!film->view_text && film->out->camera_key_count > 0)
         key_view(film->out->camera_keys, film->out->camera_key_count, time, &v);
-    if (film->out->turntable != 0)
-        v = rp_view_turn(&v, 2 * 3.14159265358979323846 * film->out->turntable * time);
+    if (film->def.turntable != 0)
+        v = rp_view_turn(&v, 2 * 3.14159265358979323846 * film->def.turntable * time);
     return v;
 }

@@ -179,8 +179,15 @@ const rp_param *rp__scene_motor_table(void) { return motor_table; }
     { "height", RP_INT, O(height), 720, 1, 32768, "", "pixels", NULL },                                                \
     { "colour", RP_TEXT, O(colour), 0, 0, 0, "", "'material', or the name of a field: velocity, pressure, ...",        \
       "material" },                                                                                                    \
-    { "sun", RP_VEC3, O(sun), 0, -LARGE, LARGE, "", "direction towards the sun", NULL },                               \
+    { "sun", RP_VEC3, O(sun), 0, -LARGE, LARGE, "",                                                                    \
+      "direction towards the sun; [0, 0, 0]: low, from the left of the view, so that slopes stand out", NULL },        \
+    { "sun_strength", RP_REAL, O(sun_strength), 1, 0, 1e6, "", "light of the sun; 1 at midday", NULL },                \
+    { "sky_strength", RP_REAL, O(sky_strength), 1, 0, 1e6, "", "light of the sky; 1 at midday", NULL },                \
+    { "lamp", RP_VEC3, O(lamp), 0, -LARGE, LARGE, "m", "where a round lamp is; it shines at the camera's target", NULL }, \
+    { "lamp_radius", RP_REAL, O(lamp_radius), 0.1, 1e-9, 1e6, "m", "of the lamp: the larger, the softer the shadows", NULL }, \
+    { "lamp_strength", RP_REAL, O(lamp_strength), 0, 0, 1e9, "", "radiance of the lamp; 0 for none, about 10 for one of a tenth of its distance", NULL }, \
     { "ground", RP_TEXT, O(ground), 0, 0, 0, "", "'auto', 'none' or a colour '#rrggbb'", "auto" },                     \
+    { "walls", RP_TEXT, O(walls), 0, 0, 0, "", "'auto': boards around a bed that fills its box; 'none'", "auto" },        \
     { "grain_shape", RP_TEXT, O(grain_shape), 0, 0, 0, "", "'sphere', 'disc' or 'ellipsoid'", "sphere" }
 
 static const rp_param files_table[] = { FILES, END };
@@ -200,10 +207,8 @@ rp_output_def rp_default_output_def(void)
     def.fields = "";
     def.colour = "material";
     def.ground = "auto";
+    def.walls = "auto";
     def.grain_shape = "sphere";
     def.up[2] = 1;
-    def.sun[0] = -0.4;
-    def.sun[1] = -0.5;
-    def.sun[2] = 0.8;
     return def;
 }
