@@ -27,6 +27,17 @@ static void ring_heights(const run *r, double fraction, double width, int bins, 
     }
 }
 
+/* The height on the axis, by a line through the innermost rings (their mean is lower by what the heap slopes over them). */
+static double summit(const double *heights, double width)
+{
+    enum { RINGS = 4 };
+    double r[RINGS], slope, offset;
+    for (int k = 0; k < RINGS; k++)
+        r[k] = (k + 0.5) * width;
+    fit_line(r, heights, RINGS, &slope, &offset, NULL);
+    return offset;
+}
+
 typedef struct round_column {
     double front, top, unround; /* run-out / R, final height / R, spread of the front over the sectors */
 } round_column;
@@ -50,7 +61,7 @@ static bool run_round(validation *v, double ratio, const char *match, round_colu
     *bins = (int)lround(wide / cell);
     ring_heights(&r, fraction, cell, *bins, 0, 1, heights);
     out->front = front_of(heights, *bins, cell, least) / radius - 1;
-    out->top = (heights[0] + 3 * heights[1]) / 4 / radius;
+    out->top = summit(heights, cell) / radius;
     for (int k = 0; k < SECTORS; k++) {
         ring_heights(&r, fraction, cell, *bins, k, SECTORS, sector);
         double front = front_of(sector, *bins, cell, least);

@@ -190,6 +190,15 @@ void case_silo_grains(validation *v)
     table_free(&t);
     if (v->trouble[0])
         return;
+    /* Q = C sqrt(g) (D - k)^1.5 through both, for grains and ours */
+    double slots[2] = { 6, 12 }, c[2], offset[2];
+    for (int k = 0; k < 2; k++) {
+        double roots[2] = { pow(k ? rates[0] : grains[0], 2.0 / 3), pow(k ? rates[1] : grains[1], 2.0 / 3) };
+        c[k] = pow((roots[1] - roots[0]) / (slots[1] - slots[0]), 1.5);
+        offset[k] = slots[0] - roots[0] / pow(c[k], 2.0 / 3);
+    }
+    validation_check(v, CHECK_RELATIVE, "rate", c[0], c[1], "C of Q = C √g (D - k)^1.5 through both (grains: k = %.2f diameters)", offset[0]);
+    validation_check(v, CHECK_BELOW, NULL, 2, fabs(offset[1]), "|k| of a continuum, in cells");
     validation_check(v, CHECK_RELATIVE, "rate", pow(2, 1.5), rates[1] / rates[0], "ratio of the two rates, against 2^1.5 of a continuum without grain size");
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "Silo of grains", plot.x_label = "t / \xe2\x88\x9a(d/g)", plot.y_label = "part above the floor";
