@@ -98,6 +98,12 @@ static rp_result restore(void *self, rp__world *world, const rp_state *in)
     return world->def->dim == 2 ? rp__elastoplastic_restore_2d(self, world, in) : rp__elastoplastic_restore_3d(self, world, in);
 }
 
+static rp_result grid_fields(void *self, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
+{
+    return world->def->dim == 2 ? rp__elastoplastic_fields_2d(self, world, views, count, nodes)
+                                : rp__elastoplastic_fields_3d(self, world, views, count, nodes);
+}
+
 const rp__method rp__elastoplastic_method = {
     .info = { .name = "elastoplastic",
               .summary = "Drucker–Prager elastoplasticity on a material point grid, after Klár et al. 2016",
@@ -112,4 +118,5 @@ const rp__method rp__elastoplastic_method = {
     .step = step,
     .save = save,
     .restore = restore,
+    .grid_fields = grid_fields,
 };

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "elastoplastic/collide.h"
+#include "elastoplastic/fields.h"
 #include "elastoplastic/implicit.h"
 #include "elastoplastic/sweep.h"
 #include "exec/exec.h"
@@ -29,6 +30,7 @@ typedef struct state {
     rp__elastoplastic_implicit implicit;
     unsigned char *left;         /* of each block: particles have gone from where its nodes reach */
     int64_t left_capacity;
+    rp__elastoplastic_views views;
     double *clear;               /* of each node: the distance of the bodies that stand; NULL: there are none */
     uint64_t clear_of;           /* which of them were present, as a number; 0: it must be found again */
     bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
@@ -69,6 +71,7 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     rp__base_free(s->mean);
     rp__base_free(s->left);
     rp__base_free(s->clear);
+    rp__base_free(s->views.data);
     for (int a = 0; a < 3; a++) {
         rp__base_free(s->velocity[a]);
         rp__base_free(s->before[a]);
@@ -765,5 +768,16 @@ rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp__world *world, co
     s->sorted = true;
     s->sorted_count = world->particles->count;
     s->sorted_id = world->particles->next_id;
+    return RP_OK;
+}
+
+rp_result RP_D(rp__elastoplastic_fields)(void *self, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
+{
+    state *s = self;
+    const rp__elastoplastic_params *par = world->params;
+    RP_TRY(RP_D(rp__elastoplastic_node_fields)(&s->grid, world, s->first_field, par->storage == 1,
+                                               par->storage == 1 && par->integrator == RP_EP_EXPLICIT, &s->views, nodes));
+    *views = s->views.view;
+    *count = RP_EP_VIEWS;
     return RP_OK;
 }

@@ -64,6 +64,33 @@ static void run_until(rp_sim *sim, double time, rp_step_stats *stats)
             fail_msg("%s", rp_last_error());
 }
 
+/* The same on the nodes: sigma_yy = -rho g depth, and what goes with it. */
+static void nodes_carry_their_weight(rp_sim *sim)
+{
+    const rp_field_view *views;
+    int count, seen = 0;
+    int64_t nodes;
+    assert_int_equal(rp_sim_grid_fields(sim, &views, &count, &nodes), RP_OK);
+    static const char *const names[] = { "position", "velocity", "pressure", "shear_stress", "volume_fraction", "stress", "region" };
+    assert_int_equal(count, 7);
+    for (int v = 0; v < count; v++)
+        assert_string_equal(views[v].info.name, names[v]);
+    const double *x = views[0].data, *p = views[2].data, *shear = views[3].data, *fraction = views[4].data, *stress = views[5].data;
+    const double *region = views[6].data;
+    for (int64_t i = 0; i < nodes; i++) {
+        double depth = 0.8 - x[nodes + i];
+        if (depth < 0.15 || depth > 0.7)
+            continue;
+        seen++;
+        double xx = stress[i], yy = stress[nodes + i];
+        if (fabs(yy / (-1500 * 9.81 * depth) - 1) > 0.03 || fabs(fraction[i] - 0.6) > 0.03)
+            fail_msg("at depth %g m: sigma_yy = %g Pa, volume fraction %g", depth, yy, fraction[i]);
+        assert_true(fabs(p[i] + 0.5 * (xx + yy)) < 1e-9 * p[i] && fabs(shear[i] - 0.5 * fabs(xx - yy)) < 0.01 * p[i]);
+        assert_true(region[i] == 1);
+    }
+    assert_true(seen > 50);
+}
+
 /* A column between slip walls comes to rest with the pressure of its weight: p = rho g depth. tr(tau) / d from the strain. */
 static void columns_carry_their_weight(void **unused)
 {
@@ -98,6 +125,7 @@ static void columns_carry_their_weight(void **unused)
         weight += 9.81 * plane(sim, "mass", 0)[i];
     assert_int_equal(rp_sim_wall_force(sim, 2, force), RP_OK);
     assert_true(fabs(force[1] / -weight - 1) < 0.01);
+    nodes_carry_their_weight(sim);
     rp_sim_destroy(sim);
     tear_down(&s);
 }
