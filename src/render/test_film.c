@@ -200,13 +200,20 @@ static void plots_of_a_run(void **state)
     const char *runs[2] = { folder, folder };
     assert_int_equal(rp_plot_runs(runs, 1, plots, &made), RP_OK);
     assert_true(made >= 6);
-    static const char *const names[] = { "energy", "dt", "height", "run_out", "profile_surface", "phases" };
+    static const char *const names[] = { "energy", "kinetic_energy", "dt", "particles", "height", "run_out", "forces",
+                                         "profile_surface", "profile_speed", "phases" };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         snprintf(path, sizeof path, "%s/%s.svg", plots, names[k]);
         assert_true(rp__file_exists(path));
         snprintf(path, sizeof path, "%s/%s.png", plots, names[k]);
         assert_true(rp__file_exists(path));
     }
+    char *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/forces.svg", plots);
+    assert_int_equal(rp__file_read(path, 1 << 24, &text, &size), RP_OK);
+    assert_non_null(strstr(text, ">ball<"));
+    rp__base_free(text);
     assert_int_equal(rp_plot_runs(runs, 2, plots, &made), RP_OK);
     const char *none[1] = { "no_such_folder" };
     assert_int_equal(rp_plot_runs(none, 1, plots, &made), RP_NOT_FOUND);
