@@ -298,6 +298,46 @@ static void slabs_stay_below_the_angle_of_friction(void **unused)
                 stays(15 * k * DEGREE, (steep ? 24 : 20) * DEGREE, through); /* it slides from 26.6 degrees on */
 }
 
+/* ---- craters ---- */
+
+/* A quarter of a steel ball, six cells across, falls into sand between planes of symmetry: as much sand has gone from each sector. */
+static void craters_are_round(void **unused)
+{
+    (void)unused;
+    enum { SECTORS = 4 };
+    const double level = 0.09, radius = 0.03, within = 0.04, quarter = 90 * DEGREE;
+    setting s;
+    begin(&s, 3, 0.14, 0.14, 0.18, 0.01);
+    s.sand.friction = 0.6;
+    s.grains.shape = box(0, 0, 0, 0.14, 0.14, level);
+    rp_body_def *b = add_body(&s, "ball", ball(0, 0, 0, radius));
+    b->kind = RP_BODY_FREE;
+    b->mass = 7800 * quarter * 2 / 3 * radius * radius * radius;
+    b->position[2] = level + radius + 1e-3;
+    b->velocity[2] = -1;
+    b->joint = RP_JOINT_SLIDER;
+    b->joint_point[2] = level;
+    b->joint_axis[2] = 1;
+    s.def.frame_rate = 30;
+    start(&s);
+    while (rp_sim_time(s.sim) < 0.12)
+        step(&s);
+    const double *x = plane(s.sim, "position", 0), *y = plane(s.sim, "position", 1), *volume = plane(s.sim, "volume", 0);
+    double gone[SECTORS], mean = 0, square = 0;
+    for (int k = 0; k < SECTORS; k++)
+        gone[k] = 0.5 * quarter / SECTORS * within * within * level;
+    for (int64_t i = 0; i < rp_sim_particle_count(s.sim); i++)
+        if (hypot(x[i], y[i]) < within)
+            gone[(int)fmin(SECTORS * atan2(y[i], x[i]) / quarter, SECTORS - 1)] -= volume[i] / s.sand.volume_fraction;
+    for (int k = 0; k < SECTORS; k++)
+        mean += cbrt(gone[k]) / SECTORS, square += pow(gone[k], 2.0 / 3) / SECTORS;
+    double spread = sqrt(fmax(square - mean * mean, 0)) / mean;
+    print_message("crater: %.3g %.3g %.3g %.3g ml gone, spread of the size %.4f\n", 1e6 * gone[0], 1e6 * gone[1], 1e6 * gone[2], 1e6 * gone[3], spread);
+    assert_true(gone[0] > 2e-6); /* of 28 ml */
+    assert_true(spread < 0.03);
+    finish(&s);
+}
+
 /* ---- momentum ---- */
 
 /* A ball flies into a cloud of sand without gravity: what one gains the other loses. */
@@ -460,6 +500,7 @@ int main(void)
         cmocka_unit_test(buried_bodies_stay),
         cmocka_unit_test(slabs_slide_as_coulomb_says),
         cmocka_unit_test(slabs_stay_below_the_angle_of_friction),
+        cmocka_unit_test(craters_are_round),
         cmocka_unit_test(momentum_is_only_exchanged),
         cmocka_unit_test(thin_sheets_hold),
         cmocka_unit_test(ghosts_hold_nothing),
