@@ -41,6 +41,7 @@ const validation_case validate_cases[] = {
     { "silo-grains", case_silo_grains },
     { "beverloo-3d", case_beverloo_3d },
     { "crater", case_crater },
+    { "crater-rim", case_crater_rim },
     { "drag", case_drag },
     { "heap", case_heap },
     { "heap-rest", case_heap_rest },

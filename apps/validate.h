@@ -162,6 +162,7 @@ void case_heap(validation *v);
 void case_heap_rest(validation *v);
 /* validate_impact.c */
 void case_crater(validation *v);
+void case_crater_rim(validation *v);
 void case_drag(validation *v);
 /* validate_metamorphic.c */
 void case_metamorphic(validation *v);

@@ -102,6 +102,131 @@ void case_crater(validation *v)
     validation_plot(v, "profiles", "Craters of a ball dropped from three heights", &plot);
 }
 
+/* ---- the rim of the scene crater ---- */
+
+enum { AZIMUTHS = 16, COLUMNS = 64, ALONG = 9 };
+
+/* Bulk height of the columns around the nodes of the lattice, in cells. */
+typedef struct columns {
+    double height[COLUMNS][COLUMNS], cell, lower[2];
+    int cells[2];
+} columns;
+
+static void fill_columns(const run *r, columns *c)
+{
+    const rp_sim_def *def = rp_sim_definition(r->sim);
+    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
+    *c = (columns){ .cell = def->cell_size };
+    for (int a = 0; a < 2; a++) {
+        c->lower[a] = def->lower[a];
+        c->cells[a] = (int)lround((def->upper[a] - def->lower[a]) / c->cell);
+        c->cells[a] = c->cells[a] < COLUMNS ? c->cells[a] : COLUMNS - 1;
+    }
+    for (int64_t k = 0; k < run_count(r); k++) {
+        double at[2] = { (x[k] - c->lower[0]) / c->cell, (y[k] - c->lower[1]) / c->cell };
+        int i = (int)floor(at[0]), j = (int)floor(at[1]);
+        double v = volume[k] / (def->materials[0].volume_fraction * c->cell * c->cell * c->cell);
+        for (int n = 0; n < 4; n++) {
+            int p = i + (n & 1), q = j + (n >> 1);
+            if (p < 0 || q < 0 || p > c->cells[0] || q > c->cells[1])
+                continue;
+            double side = (p == 0 || p == c->cells[0] ? 2 : 1) * (q == 0 || q == c->cells[1] ? 2 : 1); /* half a column at a wall */
+            c->height[p][q] += side * v * (n & 1 ? at[0] - i : 1 - at[0] + i) * (n >> 1 ? at[1] - j : 1 - at[1] + j);
+        }
+    }
+}
+
+static double height_at(const columns *c, double x, double y)
+{
+    double at[2] = { (x - c->lower[0]) / c->cell, (y - c->lower[1]) / c->cell };
+    int i = (int)floor(at[0]), j = (int)floor(at[1]);
+    if (i < 0 || j < 0 || i >= c->cells[0] || j >= c->cells[1])
+        return 0;
+    double a = at[0] - i, b = at[1] - j;
+    return (1 - b) * ((1 - a) * c->height[i][j] + a * c->height[i + 1][j]) + b * ((1 - a) * c->height[i][j + 1] + a * c->height[i + 1][j + 1]);
+}
+
+/* Level of the bed at the walls. */
+static double level_of(const columns *c)
+{
+    double sum = 0, far = 0.7 * (c->lower[0] + c->cells[0] * c->cell);
+    int n = 0;
+    for (int i = 1; i < c->cells[0]; i++)
+        for (int j = 1; j < c->cells[1]; j++)
+            if (hypot(c->lower[0] + i * c->cell, c->lower[1] + j * c->cell) > far)
+                sum += c->height[i][j], n++;
+    return n ? sum / n : NAN;
+}
+
+/* Rims of `count` equal sectors from 0 to `all`; standard deviation over mean. */
+static double spread_of_rims(const columns *c, double all, int count, double *rims, double *mean)
+{
+    double level = level_of(c) - 0.25, sum = 0, square = 0;
+    for (int k = 0; k < count; k++) {
+        double last = INFINITY, rim = NAN, step = 0.05 * c->cell;
+        for (double r = c->cell; isnan(rim) && r < 0.8 * (c->lower[0] + c->cells[0] * c->cell); r += step) {
+            double now = 0;
+            for (int m = 0; m < ALONG; m++) {
+                double angle = (k + (m + 0.5) / ALONG) * all / count;
+                now += height_at(c, r * cos(angle), r * sin(angle)) / ALONG;
+            }
+            if (last < level && now >= level)
+                rim = r - step * (now - level) / (now - last);
+            last = now;
+        }
+        rims[k] = rim;
+        sum += rim / count, square += rim * rim / count;
+    }
+    *mean = sum;
+    return sqrt(fmax(square - sum * sum, 0)) / sum;
+}
+
+static bool measure_rim(validation *v, const char *const *set, double all, int count, double *rims, double *mean, double *spread)
+{
+    static columns c;
+    run r;
+    if (!run_open(v, &r, "../../scenes/crater.yaml", set))
+        return false;
+    bool good = run_until(v, &r, rp_sim_definition(r.sim)->duration);
+    if (good) {
+        fill_columns(&r, &c);
+        *spread = spread_of_rims(&c, all, count, rims, mean);
+    }
+    run_close(&r);
+    return good;
+}
+
+void case_crater_rim(validation *v)
+{
+    enum { RUNS = 3 };
+    const double turn = 4 * acos(0.0), degree = turn / 360;
+    static const char *const names[RUNS] = { "exact law", "exact law, a quarter", "linearised law, a quarter" };
+    double rims[RUNS][AZIMUTHS], angles[RUNS][AZIMUTHS], mean[RUNS], spread[RUNS];
+    rp_plot_line lines[RUNS];
+    /* A quarter of the ball on a vertical rail, between planes of symmetry; grains evenly laid, so that the laws alone differ. */
+    const char *quarter[] = { "domain={lower: [0, 0, 0], upper: [0.2, 0.2, 0.24]}", "grains.0.shape={box: {lower: [0, 0, 0], upper: [0.2, 0.2, 0.12]}}",
+                              "grains.0.sampling=regular", "bodies.0.mass=0.22054",
+                              "bodies.0.joint={kind: slider, point: [0, 0, 0.1], axis: [0, 0, 1]}", "duration=0.2", "nonsmooth.yield=exact", NULL };
+    for (int k = 0; k < RUNS; k++) {
+        int count = k ? AZIMUTHS / 4 : AZIMUTHS;
+        double all = k ? turn / 4 : turn;
+        if (k == 2)
+            quarter[6] = "nonsmooth.yield=linearised";
+        if (!measure_rim(v, k ? quarter : NULL, all, count, rims[k], &mean[k], &spread[k]))
+            return;
+        for (int m = 0; m < count; m++)
+            angles[k][m] = (m + 0.5) * all / count / degree, rims[k][m] *= 1e3;
+        lines[k] = (rp_plot_line){ .name = names[k], .x = angles[k], .y = rims[k], .count = count };
+    }
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "unround"), spread[0], "spread of the rim over azimuths");
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "unround"), spread[1], "a quarter, grains evenly laid: spread of the rim");
+    validation_control(v, CHECK_RELATIVE, "radius", mean[1], mean[2], "a quarter, linearised law: radius of the rim [m]");
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Rim of the crater", plot.x_label = "azimuth [degrees]", plot.y_label = "radius [mm]";
+    plot.lines = lines, plot.line_count = RUNS;
+    validation_plot(v, "rim", "Radius of the crater over the azimuth", &plot);
+}
+
 /* ---- slow drag ---- */
 
 /* Mean force against the motion over the second half of the way (the half rod in the half domain, times two). */
