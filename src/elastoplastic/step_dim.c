@@ -118,12 +118,6 @@ typedef struct work {
 
 enum { PARTICLES = 2048, NODES = 4096 };
 
-static void stress_each(void *context, int64_t begin, int64_t end)
-{
-    work *w = context;
-    rp__elastoplastic_stress_kernel(&w->step, w->world->particles, begin, end);
-}
-
 static void strain_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
@@ -151,14 +145,19 @@ static void node_chunk(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* FLIP needs the velocity before forces: the momentum without the stress, p^n / m. */
-static void before_chunk(void *context, int64_t begin, int64_t end, int worker)
+/* FLIP: the impulse of the stresses comes to the momentum without it, whose velocity is kept. */
+static void flip_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     (void)worker;
-    for (int a = 0; a < RP_DIM; a++)
-        for (int64_t i = begin; i < end; i++)
-            w->s->before[a][i] = w->s->mass[i] > 0 ? w->s->before[a][i] / w->s->mass[i] : 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *restrict v = w->s->velocity[a], *restrict before = w->s->before[a];
+        const double *restrict m = w->s->mass;
+        for (int64_t i = begin; i < end; i++) {
+            v[i] += before[i];
+            before[i] = m[i] > 0 ? before[i] / m[i] : 0;
+        }
+    }
 }
 
 static void move_freely(work *w, int64_t begin, int64_t end)
@@ -278,22 +277,14 @@ static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
         move_freely(w, begin, end);
 }
 
-/* What follows the transfer to the particles of a block. */
-static void finish_each(void *context, int64_t begin, int64_t end)
-{
-    strain_chunk(context, begin, end, 0);
-    if (!((work *)context)->smooths)
-        move_chunk(context, begin, end, 0);
-}
-
-static rp_result keep_velocities(state *s, const rp__particles *p)
+/* Room for a velocity a particle. */
+static rp_result reserve_kept(state *s, const rp__particles *p)
 {
     int64_t capacity = s->kept_capacity;
     for (int a = 0; a < RP_DIM; a++) {
         capacity = s->kept_capacity;
         if (!rp__base_grow(&s->kept[a], &capacity, p->count, sizeof(double)))
             return RP_OUT_OF_MEMORY;
-        memcpy(s->kept[a], p->v[a], (size_t)p->count * sizeof(double));
     }
     s->kept_capacity = capacity;
     return RP_OK;
@@ -397,8 +388,9 @@ static rp_result to_particles(work *w, const rp__transfer_options *options)
         RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL);
         return RP_OK;
     }
-    assert(!options->each); /* there are two transfers */
-    RP_TRY(keep_velocities(s, p));
+    RP_TRY(reserve_kept(s, p));
+    for (int a = 0; a < RP_DIM; a++)
+        memcpy(s->kept[a], p->v[a], (size_t)p->count * sizeof(double));
     RP_D(rp__transfer_to_particles)(&s->grid, p, options, velocity, NULL, NULL); /* APIC: gives c, and v of the grid */
     rp__exec_for(p->count, PARTICLES, swap_chunk, w);
     for (int a = 0; a < RP_DIM; a++)
@@ -433,51 +425,20 @@ static void start_chunk(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* Strain and positions follow the velocity of the grid in `moved`, which has gradients and velocities of particles.
- * `begun`: the transfer has done the strain, and the move where nothing is smoothed. */
-static rp_result finish(work *w, int order, bool begun)
+/* Strain and positions follow the velocity of the grid in `moved`, which has gradients and velocities of particles. */
+static rp_result finish(work *w, int order)
 {
     int64_t count = w->world->particles->count;
-    if (!begun)
-        rp__exec_for(count, PARTICLES, strain_chunk, w);
+    rp__exec_for(count, PARTICLES, strain_chunk, w);
     if (w->smooths) {
         RP_TRY(smooth_volumes(w, order)); /* before the move: the grid holds the places of the particles */
         w->s->unsmoothed = 0;
     }
-    if (!begun || w->smooths)
-        rp__exec_for(count, PARTICLES, move_chunk, w);
+    rp__exec_for(count, PARTICLES, move_chunk, w);
     return RP_OK;
 }
 
-static rp_result explicit_step(work *w, const rp__transfer_options *options, double *t)
-{
-    state *s = w->s;
-    rp__world *world = w->world;
-    rp__particles *p = world->particles;
-    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
-    if (w->flip) { /* momentum without stress, for the difference */
-        rp__transfer_options plain = *options;
-        plain.kind = w->step.keep_affine ? RP_TRANSFER_APIC : RP_TRANSFER_PIC;
-        RP_D(rp__transfer_to_grid)(&s->grid, p, &plain, s->mass, s->before);
-        rp__exec_for(nodes, NODES, before_chunk, w);
-    }
-    rp__transfer_options fused = *options; /* stresses on the way to the grid, strains on the way back, block by block */
-    fused.each = stress_each;
-    fused.context = w;
-    w->moved = p;
-    RP_D(rp__transfer_to_grid)(&s->grid, p, &fused, s->mass, s->velocity);
-    RP_LAP(&world->phases, "to_grid", *t);
-    rp__exec_for(nodes, NODES, node_chunk, w);
-    RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, NULL));
-    RP_LAP(&world->phases, "grid", *t);
-    fused.each = w->flip ? NULL : finish_each;
-    RP_TRY(to_particles(w, &fused));
-    RP_TRY(finish(w, options->order, !w->flip));
-    RP_LAP(&world->phases, "to_particles", *t);
-    return RP_OK;
-}
-
-/* ---- the explicit step with APIC, in two passes ---- */
+/* ---- the explicit step, in two passes ---- */
 
 static void move_block(work *w, int64_t block, int64_t begin, int64_t end)
 {
@@ -534,9 +495,9 @@ static bool any_left(const state *s)
 }
 
 /* Memory for the blocks of the grid. */
-static rp_result hold_blocks(state *s)
+static rp_result hold_blocks(state *s, bool flip)
 {
-    RP_TRY(reserve_nodes(s, false, false));
+    RP_TRY(reserve_nodes(s, flip, false));
     if (s->grid.blocks > s->left_capacity) {
         s->left_capacity = 0;
         rp__base_free(s->left);
@@ -557,7 +518,7 @@ static rp_result sort_particles(work *w, int order)
     rp__particles *p = w->world->particles;
     s->sorted = false;
     RP_TRY((order == 2 ? RP_D(rp__grid_build_loose) : RP_D(rp__grid_build))(&s->grid, p, order));
-    RP_TRY(hold_blocks(s));
+    RP_TRY(hold_blocks(s, w->flip));
     s->sorted = true;
     s->sorted_count = p->count;
     s->sorted_id = p->next_id;
@@ -573,26 +534,34 @@ static rp_result sweep_step(work *w, int order, double *t)
 {
     state *s = w->s;
     rp__world *world = w->world;
-    rp__elastoplastic_sweep sweep = { .g = &s->grid, .p = world->particles, .step = &w->step, .order = order };
+    rp__elastoplastic_sweep sweep = { .g = &s->grid, .p = world->particles, .step = &w->step, .order = order,
+                                      .flip = ((const rp__elastoplastic_params *)world->params)->flip };
+    if (w->flip)
+        RP_TRY(reserve_kept(s, world->particles));
     for (int tries = 0;; tries++) { /* the second time when someone else has moved particles */
         if (tries > 0 || must_sort(s, world->particles))
             RP_TRY(sort_particles(w, order));
         RP_LAP(&world->phases, "sort", *t);
         sweep.mass = s->mass, sweep.left = s->left;
-        for (int a = 0; a < RP_DIM; a++)
+        for (int a = 0; a < RP_DIM; a++) {
             sweep.velocity[a] = s->velocity[a];
+            sweep.before[a] = w->flip ? s->before[a] : NULL;
+            sweep.moving[a] = w->flip ? s->kept[a] : world->particles->v[a];
+        }
         RP_D(rp__elastoplastic_scatter)(&sweep);
         RP_LAP(&world->phases, "to_grid", *t);
         if (!any_left(s))
             break;
         assert(tries == 0);
     }
+    if (w->flip)
+        rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, NODES, flip_chunk, w);
     rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, NODES, node_chunk, w);
     RP_TRY(update_clear(s, world));
     RP_TRY(RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, s->clear));
     RP_LAP(&world->phases, "grid", *t);
     for (int a = 0; a < RP_DIM; a++)
-        w->moving[a] = world->particles->v[a];
+        w->moving[a] = sweep.moving[a];
     sweep.move = world->body_count || w->smooths ? move_each : NULL;
     sweep.context = w;
     RP_D(rp__elastoplastic_gather)(&sweep);
@@ -637,7 +606,7 @@ static rp_result implicit_step(work *w, const rp__transfer_options *options, dou
     for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = own->moving[a];
     w->moved = &own->view;
-    RP_TRY(finish(w, options->order, false));
+    RP_TRY(finish(w, options->order));
     RP_LAP(&world->phases, "plasticity", *t);
     stats->iterations = report.newton;
     stats->residual_max = report.residual;
@@ -702,7 +671,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
     w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
     stats->iterations = 0;
     stats->converged = true;
-    if (par->transfer == RP_EP_APIC && par->integrator == RP_EP_EXPLICIT) {
+    if (par->integrator == RP_EP_EXPLICIT) {
         RP_TRY(sweep_step(&w, order, &t));
         stats->nodes = count_nodes(s);
         return tell_divergence(&w, true);
@@ -714,10 +683,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                                      .kind = RP_TRANSFER_APIC,
                                      .flip = par->flip,
                                      .gradient = s->first_field + RP_EP_GRADIENT };
-    if (par->integrator == RP_EP_IMPLICIT)
-        RP_TRY(implicit_step(&w, &options, &t, stats));
-    else
-        RP_TRY(explicit_step(&w, &options, &t));
+    RP_TRY(implicit_step(&w, &options, &t, stats));
     stats->nodes = count_nodes(s);
     return tell_divergence(&w, stats->converged);
 }
@@ -764,7 +730,8 @@ rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp__world *world, co
     if (!good || held != world->particles->count || RP_D(rp__grid_rebuild)(&s->grid, blocks->count / 4, occupied) != RP_OK)
         return rp__base_fail(RP_BAD_FILE, "the checkpoint's blocks of particles (\"elastoplastic_blocks\") do not fit its %lld particles",
                              (long long)world->particles->count);
-    RP_TRY(hold_blocks(s));
+    const rp__elastoplastic_params *par = world->params;
+    RP_TRY(hold_blocks(s, par->transfer != RP_EP_APIC));
     s->sorted = true;
     s->sorted_count = world->particles->count;
     s->sorted_id = world->particles->next_id;

@@ -15,15 +15,19 @@ typedef struct rp__elastoplastic_sweep {
     const rp__elastoplastic_step *step;
     int order;                 /* 2 or 3 */
     double *mass, *velocity[3]; /* nodes */
+    /* FLIP: momentum without the stresses (velocity[] then has their part alone), later the velocity before the step; and the
+     * part of a particle's own velocity that it keeps, v <- u + flip (v - u_before). NULL: APIC alone. */
+    double *before[3], flip;
+    double *moving[3];         /* particles: the velocity they move with; FLIP writes it, otherwise it is their own */
     double *value[2];          /* nodes: for volumes */
     double relax;              /* volumes: part of the way to the mean */
     unsigned char *left;       /* a byte a block: a particle of it is where its block does not reach */
-    /* After the strain of the particles [begin, end) of a block; NULL: they move with their velocity. */
+    /* After the strain of the particles [begin, end) of a block; NULL: they move with `moving`. */
     void (*move)(void *context, int64_t block, int64_t begin, int64_t end);
     void *context;
 } rp__elastoplastic_sweep;
 
-/* Mass and momentum of the nodes, the impulse of the stresses included: transfer/transfer.h's to_grid (APIC) of
+/* Mass and momentum of the nodes, the impulse of the stresses included (FLIP: apart): transfer/transfer.h's to_grid (APIC) of
  * c_p - dt V0 tau / (m D). Blocks with left[b] != 0 give too little: sort and begin again. Particles are only read. */
 void RP_D(rp__elastoplastic_scatter)(rp__elastoplastic_sweep *sweep);
 

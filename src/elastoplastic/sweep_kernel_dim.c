@@ -29,7 +29,7 @@ RP_INLINE int move_freely(int order, const rp__elastoplastic_sweep *w, int64_t b
     double outside = 0;
     for (int a = 0; a < RP_DIM; a++) {
         double *restrict x = w->p->x[a];
-        const double *restrict v = w->p->v[a];
+        const double *restrict v = w->moving[a];
         const rp__lattice *lattice = &w->g->lattice;
         double corner = (double)w->g->coord[block][a] * RP_BLOCK, around = lattice->periodic[a] ? (double)lattice->cells[a] : 0;
 #pragma omp simd reduction(+ : outside)
@@ -56,36 +56,33 @@ RP_INLINE int move_freely(int order, const rp__elastoplastic_sweep *w, int64_t b
 #define WIDTH 8
 #include "elastoplastic/sweep_lanes.h"
 
-#define ITEM(name, work, order)                                        \
-    static void name(void *context, int64_t block, int worker)         \
-    {                                                                  \
-        (void)worker;                                                  \
-        work(order, (const rp__elastoplastic_sweep *)context, block);  \
+#define ITEM(name, ...)                                                            \
+    static void name(void *context, int64_t block, int worker)                     \
+    {                                                                              \
+        const rp__elastoplastic_sweep *w = context;                                \
+        (void)worker;                                                              \
+        __VA_ARGS__;                                                               \
     }
-ITEM(scatter_double_2, double_scatter_block, 2)
-ITEM(scatter_double_3, double_scatter_block, 3)
-ITEM(scatter_single_2, single_scatter_block, 2)
-ITEM(scatter_single_3, single_scatter_block, 3)
-ITEM(volumes_double_2, double_volumes_to_grid, 2)
-ITEM(volumes_double_3, double_volumes_to_grid, 3)
-ITEM(volumes_single_2, single_volumes_to_grid, 2)
-ITEM(volumes_single_3, single_volumes_to_grid, 3)
-
-#define BLOCKS(name, work, order)                                            \
-    static void name(void *context, int64_t begin, int64_t end, int worker)  \
-    {                                                                        \
-        (void)worker;                                                        \
-        for (int64_t block = begin; block < end; block++)                    \
-            work(order, (const rp__elastoplastic_sweep *)context, block);    \
+#define BLOCKS(name, ...)                                                          \
+    static void name(void *context, int64_t begin, int64_t end, int worker)        \
+    {                                                                              \
+        const rp__elastoplastic_sweep *w = context;                                \
+        (void)worker;                                                              \
+        for (int64_t block = begin; block < end; block++)                          \
+            __VA_ARGS__;                                                           \
     }
-BLOCKS(gather_double_2, double_gather_block, 2)
-BLOCKS(gather_double_3, double_gather_block, 3)
-BLOCKS(gather_single_2, single_gather_block, 2)
-BLOCKS(gather_single_3, single_gather_block, 3)
-BLOCKS(relax_double_2, double_volumes_to_particles, 2)
-BLOCKS(relax_double_3, double_volumes_to_particles, 3)
-BLOCKS(relax_single_2, single_volumes_to_particles, 2)
-BLOCKS(relax_single_3, single_volumes_to_particles, 3)
+/* The loops of a storage and an order: type_order, and type_order_flip. */
+#define LOOPS(type, order)                                                         \
+    ITEM(scatter_##type##_##order, type##_scatter_block(order, false, w, block))   \
+    ITEM(scatter_##type##_##order##_flip, type##_scatter_block(order, true, w, block)) \
+    ITEM(volumes_##type##_##order, type##_volumes_to_grid(order, w, block))        \
+    BLOCKS(gather_##type##_##order, type##_gather_block(order, false, w, block))   \
+    BLOCKS(gather_##type##_##order##_flip, type##_gather_block(order, true, w, block)) \
+    BLOCKS(relax_##type##_##order, type##_volumes_to_particles(order, w, block))
+LOOPS(double, 2)
+LOOPS(double, 3)
+LOOPS(single, 2)
+LOOPS(single, 3)
 
 enum { NODES = 4096 };
 
@@ -95,8 +92,11 @@ static void clear_chunk(void *context, int64_t begin, int64_t end, int worker)
     size_t bytes = (size_t)(end - begin) * sizeof(double);
     (void)worker;
     memset(w->mass + begin, 0, bytes);
-    for (int a = 0; a < RP_DIM; a++)
+    for (int a = 0; a < RP_DIM; a++) {
         memset(w->velocity[a] + begin, 0, bytes);
+        if (w->before[a])
+            memset(w->before[a] + begin, 0, bytes);
+    }
 }
 
 static void clear_values_chunk(void *context, int64_t begin, int64_t end, int worker)
@@ -118,15 +118,22 @@ static void divide_chunk(void *context, int64_t begin, int64_t end, int worker)
 
 void RP_D(rp__elastoplastic_scatter)(rp__elastoplastic_sweep *w)
 {
-    static const rp__exec_item_fn functions[2][2] = { { scatter_double_2, scatter_double_3 }, { scatter_single_2, scatter_single_3 } };
+    static const rp__exec_item_fn functions[2][2][2] = {
+        { { scatter_double_2, scatter_double_2_flip }, { scatter_double_3, scatter_double_3_flip } },
+        { { scatter_single_2, scatter_single_2_flip }, { scatter_single_3, scatter_single_3_flip } },
+    };
     rp__exec_for((int64_t)w->g->blocks * RP_BLOCK_NODES, NODES, clear_chunk, w);
-    rp__exec_colors(w->g->colours, w->g->colour_first, w->g->colour_items, 1, functions[w->step->single][w->order - 2], w);
+    rp__exec_colors(w->g->colours, w->g->colour_first, w->g->colour_items, 1,
+                    functions[w->step->single][w->order - 2][w->before[0] != NULL], w);
 }
 
 void RP_D(rp__elastoplastic_gather)(rp__elastoplastic_sweep *w)
 {
-    static const rp__exec_fn functions[2][2] = { { gather_double_2, gather_double_3 }, { gather_single_2, gather_single_3 } };
-    rp__exec_for(w->g->blocks, 2, functions[w->step->single][w->order - 2], w);
+    static const rp__exec_fn functions[2][2][2] = {
+        { { gather_double_2, gather_double_2_flip }, { gather_double_3, gather_double_3_flip } },
+        { { gather_single_2, gather_single_2_flip }, { gather_single_3, gather_single_3_flip } },
+    };
+    rp__exec_for(w->g->blocks, 2, functions[w->step->single][w->order - 2][w->before[0] != NULL], w);
 }
 
 void RP_D(rp__elastoplastic_agree)(rp__elastoplastic_sweep *w)

@@ -137,6 +137,7 @@ RP_INLINE NAME(four) NAME(spread)(REAL x)
  * Ga = m h (0, column a of c); planes [component][lane], then by particle. */
 typedef struct NAME(cargo) {
     _Alignas(64) REAL a[4][BATCH], g[3][4][BATCH];
+    _Alignas(64) REAL pulled[4][BATCH], pull[3][4][BATCH]; /* FLIP: the part of the stress apart */
     _Alignas(64) REAL weight[16][BATCH]; /* w_j w_k at k (order + 1) + j */
     NAME(four) what[BATCH][4];           /* A, Gx, Gy, Gz */
 } NAME(cargo);
@@ -163,7 +164,7 @@ RP_INLINE void NAME(narrow)(const double *restrict from, int count, REAL *restri
 }
 
 /* A and G of RP_LANES particles from lane l of the batch on. */
-RP_INLINE void NAME(charge)(const rp__elastoplastic_sweep *w, const NAME(planes) *f, const NAME(batch) *restrict b, int64_t first,
+RP_INLINE void NAME(charge)(bool flip, const rp__elastoplastic_sweep *w, const NAME(planes) *f, const NAME(batch) *restrict b, int64_t first,
                                 int l0, int count, NAME(cargo) *restrict out)
 {
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
@@ -185,23 +186,41 @@ RP_INLINE void NAME(charge)(const rp__elastoplastic_sweep *w, const NAME(planes)
             const REAL *restrict tau = s.tau[at[r][a]], *restrict t = b->t[a] + l0;
             REAL *restrict g = out->g[a][1 + r] + l0;
             RP_FOR_LANES (l) {
-                g[l] = mass[l] * h * (keep * c[l] - tau[l]);
+                g[l] = mass[l] * h * (flip ? keep * c[l] : keep * c[l] - tau[l]);
                 v[l] -= g[l] * t[l];
             }
         }
         RP_FOR_LANES (l)
             out->a[1 + r][l0 + l] = v[l];
     }
+    if (!flip)
+        return;
+    RP_FOR_LANES (l)
+        out->pulled[0][l0 + l] = mass[l];
+    for (int r = 0; r < RP_DIM; r++) {
+        RP_FOR_LANES (l)
+            v[l] = 0;
+        for (int a = 0; a < RP_DIM; a++) {
+            const REAL *restrict tau = s.tau[at[r][a]], *restrict t = b->t[a] + l0;
+            REAL *restrict g = out->pull[a][1 + r] + l0;
+            RP_FOR_LANES (l) {
+                g[l] = -mass[l] * h * tau[l];
+                v[l] -= g[l] * t[l];
+            }
+        }
+        RP_FOR_LANES (l)
+            out->pulled[1 + r][l0 + l] = v[l];
+    }
 }
 
 /* From planes of components to particles. */
-RP_INLINE void NAME(line_up)(bool affine, NAME(cargo) *restrict out)
+RP_INLINE void NAME(line_up)(bool affine, REAL (*a)[BATCH], REAL (*g)[4][BATCH], NAME(cargo) *restrict out)
 {
     for (int l = 0; l < BATCH; l += 4)
         for (int n = 0; n < (affine ? 1 + RP_DIM : 1); n++) {
             NAME(four) r[4];
             for (int c = 0; c < 4; c++)
-                r[c] = *(const NAME(any_four) *)(n == 0 ? &out->a[c][l] : &out->g[n - 1][c][l]);
+                r[c] = *(const NAME(any_four) *)(n == 0 ? &a[c][l] : &g[n - 1][c][l]);
             NAME(turn)(r);
             for (int k = 0; k < 4; k++)
                 out->what[l + k][n] = r[k];
@@ -278,33 +297,43 @@ RP_INLINE void NAME(add_tile)(const rp__grid *g, int64_t block, const REAL *tile
             }
 }
 
-RP_INLINE void NAME(scatter_block)(int order, const rp__elastoplastic_sweep *w, int64_t block)
+RP_INLINE void NAME(scatter_block)(int order, bool flip, const rp__elastoplastic_sweep *w, int64_t block)
 {
     int64_t first = w->g->first[block], last = w->g->first[block + 1];
     w->left[block] = 0;
     if (first == last)
         return;
-    _Alignas(64) REAL tile[4 * (TILE + 4)];
+    _Alignas(64) REAL tile[4 * (TILE + 4)], apart[4 * (TILE + 4)];
     NAME(batch) b;
     NAME(cargo) in;
     NAME(planes) f = NAME(find)(w->step, w->p);
     int outside = 0;
     memset(tile, 0, sizeof tile);
+    if (flip)
+        memset(apart, 0, sizeof apart);
     memset(&in, 0, sizeof in);
     for (; first < last; first += BATCH) {
         int count = last - first < BATCH ? (int)(last - first) : BATCH;
         NAME(look_ahead)(w, &f, first + AHEAD * BATCH, false);
         outside |= NAME(locate)(order, w, block, first, count, &b);
         for (int l = 0; l < count; l += RP_LANES)
-            NAME(charge)(w, &f, &b, first + l, l, count - l < RP_LANES ? count - l : RP_LANES, &in);
+            NAME(charge)(flip, w, &f, &b, first + l, l, count - l < RP_LANES ? count - l : RP_LANES, &in);
         NAME(products)(order, &b, &in);
-        NAME(line_up)(true, &in);
+        NAME(line_up)(true, in.a, in.g, &in);
         for (int l = 0; l < count; l++)
             NAME(add_one)(order, true, &b, &in, l, tile);
+        if (flip) {
+            NAME(line_up)(true, in.pulled, in.pull, &in);
+            for (int l = 0; l < count; l++)
+                NAME(add_one)(order, true, &b, &in, l, apart);
+        }
     }
     w->left[block] = outside != 0;
     double *const plane[4] = { w->mass, w->velocity[0], w->velocity[1], w->velocity[2] };
-    NAME(add_tile)(w->g, block, tile, plane, 0, 1 + RP_DIM);
+    double *const was[4] = { w->mass, w->before[0], w->before[1], w->before[2] };
+    NAME(add_tile)(w->g, block, tile, flip ? was : plane, 0, 1 + RP_DIM);
+    if (flip)
+        NAME(add_tile)(w->g, block, apart, w->velocity, 1, RP_DIM);
 }
 
 /* ---- to the particles ---- */
@@ -378,8 +407,40 @@ RP_INLINE void NAME(read_one)(int order, const NAME(batch) *b, int l, const NAME
 #endif
 }
 
+/* sum_j N_j u_j alone. */
+RP_INLINE NAME(four) NAME(read_value)(int order, const NAME(batch) *b, int l, const NAME(wide) *tile)
+{
+    int nodes = order + 1;
+    const NAME(wide) *at = tile + b->start[l];
+    NAME(four) v = { 0 };
+    for (int k = 0; k < (RP_DIM == 3 ? nodes : 1); k++) {
+        NAME(four) layer = { 0 };
+        for (int j = 0; j < nodes; j++) {
+            NAME(four) row = { 0 };
+            for (int i = 0; i < nodes; i++)
+                row += b->w[0][i][l] * *(const NAME(any_four) *)(const void *)(at + (k * SIDE + j) * SIDE + i);
+            layer += b->w[1][j][l] * row;
+        }
+        v = RP_DIM == 3 ? v + b->w[2][k][l] * layer : layer;
+    }
+    return v;
+}
+
+/* The velocity that moves a particle, and its own: v <- u + flip (v - u_before). */
+RP_INLINE void NAME(store_flip)(const rp__elastoplastic_sweep *w, int64_t first, int count, NAME(four) (*restrict read)[4],
+                                NAME(four) *restrict was)
+{
+    for (int c = 0; c < RP_DIM; c++) {
+        double *restrict v = w->p->v[c] + first, *restrict moving = w->moving[c] + first;
+        for (int l = 0; l < count; l++) {
+            moving[l] = (double)read[l][0][c];
+            v[l] = moving[l] + w->flip * (v[l] - (double)was[l][c]);
+        }
+    }
+}
+
 /* Velocities and gradients of a batch. */
-RP_INLINE void NAME(store_motion)(const rp__elastoplastic_sweep *w, const NAME(planes) *f, int64_t first, int count,
+RP_INLINE void NAME(store_motion)(bool flip, const rp__elastoplastic_sweep *w, const NAME(planes) *f, int64_t first, int count,
                                       NAME(four) (*restrict read)[4])
 {
     _Alignas(64) REAL room[1 + RP_DIM][4][BATCH];
@@ -392,12 +453,12 @@ RP_INLINE void NAME(store_motion)(const rp__elastoplastic_sweep *w, const NAME(p
         }
     for (int c = 0; c < RP_DIM; c++) {
         double *restrict v = w->p->v[c] + first;
-        if (count == BATCH)
+        if (count == BATCH && !flip)
 #pragma omp simd
             for (int l = 0; l < BATCH; l++)
                 v[l] = (double)room[0][c][l];
         else
-            for (int l = 0; l < count; l++)
+            for (int l = 0; l < count && !flip; l++)
                 v[l] = (double)room[0][c][l];
         for (int a = 0; a < RP_DIM; a++) {
             REAL *restrict to = (REAL *)f->c[c][a] + first;
@@ -412,17 +473,19 @@ RP_INLINE void NAME(store_motion)(const rp__elastoplastic_sweep *w, const NAME(p
     }
 }
 
-RP_INLINE void NAME(gather_block)(int order, const rp__elastoplastic_sweep *w, int64_t block)
+RP_INLINE void NAME(gather_block)(int order, bool flip, const rp__elastoplastic_sweep *w, int64_t block)
 {
     int64_t first = w->g->first[block], last = w->g->first[block + 1], all = first;
     w->left[block] = 0;
     if (first == last)
         return;
-    _Alignas(64) NAME(wide) tile[TILE + 4];
-    NAME(four) read[BATCH][4];
+    _Alignas(64) NAME(wide) tile[TILE + 4], old[TILE + 4];
+    NAME(four) read[BATCH][4], was[BATCH];
     NAME(batch) b;
     NAME(planes) f = NAME(find)(w->step, w->p);
     NAME(read_tile)(w->g, block, w->velocity, RP_DIM, tile);
+    if (flip)
+        NAME(read_tile)(w->g, block, w->before, RP_DIM, old);
     memset(read, 0, sizeof read);
     for (; first < last; first += BATCH) {
         int count = last - first < BATCH ? (int)(last - first) : BATCH;
@@ -431,7 +494,12 @@ RP_INLINE void NAME(gather_block)(int order, const rp__elastoplastic_sweep *w, i
         NAME(moments)(order, w->g->lattice.h, &b);
         for (int l = 0; l < count; l++)
             NAME(read_one)(order, &b, l, tile, read[l]);
-        NAME(store_motion)(w, &f, first, count, read);
+        if (flip) {
+            for (int l = 0; l < count; l++)
+                was[l] = NAME(read_value)(order, &b, l, old);
+            NAME(store_flip)(w, first, count, read, was);
+        }
+        NAME(store_motion)(flip, w, &f, first, count, read);
         NAME(strain_planes)(w->step, &f, first, first + count);
         if (!w->move)
             w->left[block] |= move_freely(order, w, block, first, first + count);
@@ -463,7 +531,7 @@ RP_INLINE void NAME(volumes_to_grid)(int order, const rp__elastoplastic_sweep *w
             in.a[2][l] = (REAL)(mass * rp__elastoplastic_gain(&v, first + l));
         }
         NAME(products)(order, &b, &in);
-        NAME(line_up)(false, &in);
+        NAME(line_up)(false, in.a, in.g, &in);
         for (int l = 0; l < count; l++)
             NAME(add_one)(order, false, &b, &in, l, tile);
     }

@@ -167,7 +167,8 @@ static void check(int order, bool single, const rp__lattice *lattice)
     rp__elastoplastic_stress_kernel(&plain_step, &r.p, 0, COUNT);
     RP_D(rp__transfer_to_grid_ref)(&r.g, &r.p, &options, r.mass, r.velocity);
     rp__elastoplastic_sweep sweep = { .g = &f.g, .p = &f.p, .step = &step, .order = order, .mass = f.mass, .left = f.left,
-                                      .velocity = { f.velocity[0], f.velocity[1], f.velocity[2] } };
+                                      .velocity = { f.velocity[0], f.velocity[1], f.velocity[2] },
+                                      .moving = { f.p.v[0], f.p.v[1], f.p.v[2] } };
     RP_D(rp__elastoplastic_scatter)(&sweep);
     assert_null(memchr(f.left, 1, (size_t)f.g.blocks));
     double most = 0, heaviest = 0;
@@ -227,6 +228,76 @@ static void agrees_with_the_plain_transfers(void **state)
         }
 }
 
+/* FLIP: the two parts of the momentum together are the whole, and v <- flip (v + u - u_before) + (1 - flip) u. */
+static void check_flip(int order, bool single)
+{
+    fixture f, r;
+    rp__elastoplastic_law laws[2];
+    rp__elastoplastic_step step, plain_step;
+    double tolerance = single ? 5e-6 : 1e-13, *moving[3], *before[3], *was[3];
+    fill(&f, &plain, single);
+    fill(&r, &plain, false);
+    assert_int_equal(RP_D(rp__grid_build)(&f.g, &f.p, order), RP_OK);
+    assert_int_equal(RP_D(rp__grid_build)(&r.g, &r.p, order), RP_OK); /* the same blocks and order */
+    hold_nodes(&f);
+    hold_nodes(&r);
+    make_step(&step, laws, &f, order, single);
+    make_step(&plain_step, laws, &r, order, false);
+    for (int a = 0; a < 3; a++) {
+        moving[a] = RP_NEW_ARRAY(double, COUNT);
+        before[a] = RP_NEW_ARRAY(double, f.nodes);
+        was[a] = RP_NEW_ARRAY(double, f.nodes);
+    }
+    rp__transfer_options options = { .order = order, .kind = RP_TRANSFER_APIC, .gradient = r.first_field + RP_EP_GRADIENT, .flip = 0.9 };
+    RP_D(rp__transfer_to_grid_ref)(&r.g, &r.p, &options, r.mass, was);
+    rp__elastoplastic_stress_kernel(&plain_step, &r.p, 0, COUNT);
+    RP_D(rp__transfer_to_grid_ref)(&r.g, &r.p, &options, r.mass, r.velocity);
+    rp__elastoplastic_sweep sweep = { .g = &f.g, .p = &f.p, .step = &step, .order = order, .mass = f.mass, .left = f.left, .flip = 0.9,
+                                      .velocity = { f.velocity[0], f.velocity[1], f.velocity[2] },
+                                      .before = { before[0], before[1], before[2] }, .moving = { moving[0], moving[1], moving[2] } };
+    RP_D(rp__elastoplastic_scatter)(&sweep);
+    double most = 0;
+    for (int64_t n = 0; n < f.nodes; n++)
+        for (int a = 0; a < RP_DIM; a++)
+            most = fmax(most, fabs(r.velocity[a][n]));
+    for (int64_t n = 0; n < f.nodes; n++)
+        for (int a = 0; a < RP_DIM; a++) {
+            compare(before[a][n], was[a][n], most, tolerance, "momentum before", order, single);
+            compare(before[a][n] + f.velocity[a][n], r.velocity[a][n], most, tolerance, "momentum after", order, single);
+            was[a][n] = before[a][n] = f.mass[n] > 0 ? was[a][n] / f.mass[n] : 0;
+        }
+    blow(&f), blow(&r);
+    options.kind = RP_TRANSFER_FLIP;
+    const double *const wind[3] = { r.velocity[0], r.velocity[1], r.velocity[2] }, *const old[3] = { was[0], was[1], was[2] };
+    RP_D(rp__elastoplastic_gather)(&sweep);
+    RP_D(rp__transfer_to_particles_ref)(&r.g, &r.p, &options, wind, old, NULL);
+    for (int64_t i = 0; i < COUNT; i++)
+        for (int a = 0; a < RP_DIM; a++)
+            compare(f.p.v[a][i], r.p.v[a][i], 1, tolerance, "velocity", order, single);
+    options.kind = RP_TRANSFER_PIC;
+    RP_D(rp__transfer_to_particles_ref)(&r.g, &r.p, &options, wind, NULL, NULL);
+    for (int64_t i = 0; i < COUNT; i++)
+        for (int a = 0; a < RP_DIM; a++) {
+            compare(moving[a][i], r.p.v[a][i], 1, tolerance, "moving velocity", order, single);
+            compare(f.p.x[a][i], r.p.x[a][i] + step.dt * r.p.v[a][i], 1, tolerance, "position", order, single);
+        }
+    for (int a = 0; a < 3; a++) {
+        rp__base_free(moving[a]);
+        rp__base_free(before[a]);
+        rp__base_free(was[a]);
+    }
+    release(&f);
+    release(&r);
+}
+
+static void flip_keeps_its_part(void **state)
+{
+    (void)state;
+    for (int order = 2; order <= 3; order++)
+        for (int single = 0; single < 2; single++)
+            check_flip(order, single);
+}
+
 /* A particle beyond the reach of its block is told, and nothing is written where it must not be. */
 static void tells_who_has_left(void **state)
 {
@@ -242,7 +313,8 @@ static void tells_who_has_left(void **state)
                 hold_nodes(&f);
                 make_step(&step, laws, &f, order, single);
                 rp__elastoplastic_sweep sweep = { .g = &f.g, .p = &f.p, .step = &step, .order = order, .mass = f.mass, .left = f.left,
-                                                  .velocity = { f.velocity[0], f.velocity[1], f.velocity[2] } };
+                                                  .velocity = { f.velocity[0], f.velocity[1], f.velocity[2] },
+                                                  .moving = { f.p.v[0], f.p.v[1], f.p.v[2] } };
                 int64_t last = f.g.first[f.g.blocks] - 1;
                 f.p.x[1][last] = way < 0 ? -1e9 : NAN;
                 RP_D(rp__elastoplastic_scatter)(&sweep);
@@ -298,7 +370,8 @@ static void blocks_can_be_made_again(void **state)
 int main(void)
 {
     rp__exec_set_threads(2);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_the_plain_transfers), cmocka_unit_test(tells_who_has_left),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_the_plain_transfers), cmocka_unit_test(flip_keeps_its_part),
+                                        cmocka_unit_test(tells_who_has_left),
                                         cmocka_unit_test(blocks_can_be_made_again) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
