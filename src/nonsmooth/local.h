@@ -9,6 +9,7 @@
 #include <math.h>
 #include <repose/friction.h>
 
+#define NS_NEAR 1e-6   /* a root found so closely needs one more step only, to first order */
 #define NS_FLOOR 1e-12 /* smallest eigenvalue of the Schur complement, in units of W_NN */
 
 /* W from the eigenvalues e of G, ascending or not. False when there is nothing to push against. */
@@ -204,18 +205,19 @@ NS_INLINE double ns_secular_root(const double *restrict s, const double *restric
             alpha = 0.5 * high;
     }
     for (int step = 0; step < 100; step++) {
-        double yy = 0, ay = 0, yyi = 0, ayi = 0;
+        double yy = 0, ay = 0, yyi = 0, ayi = 0, inverse[NS_T];
         for (int k = 0; k < NS_T; k++) {
-            double inverse = 1 / (s[k] + alpha), v = -c[k] * inverse;
+            double v = -c[k] * (inverse[k] = 1 / (s[k] + alpha));
             y[k] = v;
             yy += v * v;
-            yyi += v * v * inverse;
+            yyi += v * v * inverse[k];
             if (k < coupled)
-                ay += a[k] * v, ayi += a[k] * v * inverse;
+                ay += a[k] * v, ayi += a[k] * v * inverse[k];
         }
         norm = sqrt(yy);
         double p = norm + mu * ay, excess = p - target;
-        if (fabs(excess) <= 1e-13 * (norm * (1 + mu * na) + target))
+        double size = norm * (1 + mu * na) + target;
+        if (fabs(excess) <= 1e-13 * size)
             break;
         if (excess > 0)
             low = alpha;
@@ -225,6 +227,16 @@ NS_INLINE double ns_secular_root(const double *restrict s, const double *restric
             break;
         double slope = yyi / norm + mu * ayi;
         double next = alpha + p * excess / (slope * target);
+        if (fabs(excess) <= NS_NEAR * size && fabs(next - alpha) <= NS_NEAR * (least + alpha) && next > 0) {
+            yy = 0; /* y(next) = y (1 - (next - alpha) / (s + alpha)) */
+            for (int k = 0; k < NS_T; k++) {
+                y[k] -= (next - alpha) * inverse[k] * y[k];
+                yy += y[k] * y[k];
+            }
+            norm = sqrt(yy);
+            alpha = next;
+            break;
+        }
         if (!(slope > 0 && p > 0 && next > low && next < high) || (step > 12 && step % 3 == 0))
             next = low > 0 ? sqrt(low) * sqrt(high) : high > least ? sqrt(high) * sqrt(1e-3 * least) : 1e-3 * high;
         if (!(next > low && next < high))
@@ -350,12 +362,20 @@ static inline double ns_natural(const ns_frame *f, const double *gamma, const do
 NS_INLINE void ns_gather(const double *restrict g, int count, const double *restrict u, const int32_t *restrict at,
                          double *restrict h)
 {
-    ns_four col[RP_DIM] = { { 0 } };
-    for (int j = 0; j < count; j++) {
-        ns_four v = *(const ns_four *)(u + NS_PAD * at[j]);
-        for (int b = 0; b < RP_DIM; b++)
+    ns_four col[RP_DIM] = { { 0 } }, odd[RP_DIM] = { { 0 } }; /* two sums side by side: half the wait for each other */
+    int j = 0;
+    for (; j + 1 < count; j += 2) {
+        ns_four v = *(const ns_four *)(u + NS_PAD * at[j]), w = *(const ns_four *)(u + NS_PAD * at[j + 1]);
+        for (int b = 0; b < RP_DIM; b++) {
             col[b] += g[j * RP_DIM + b] * v;
+            odd[b] += g[(j + 1) * RP_DIM + b] * w;
+        }
     }
+    if (j < count)
+        for (int b = 0; b < RP_DIM; b++)
+            col[b] += g[j * RP_DIM + b] * *(const ns_four *)(u + NS_PAD * at[j]);
+    for (int b = 0; b < RP_DIM; b++)
+        col[b] += odd[b];
     for (int a = 0; a < RP_DIM; a++)
         for (int b = 0; b < RP_DIM; b++)
             h[a * RP_DIM + b] = col[b][a];

@@ -11,13 +11,14 @@
 
 #define NS_TOUCHING 0.1 /* looseness */
 #define NS_SLOW 0.1     /* of sqrt(g h) */
+#define NS_CREEP 0.1    /* of g dt */
 #define NS_LAYERS 4      /* of cells whose weight is the unit of the residual at rest */
 #define NS_BONDED 0.2   /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
 
 typedef struct job {
     ns_system *y;
     const rp__world *world;
-    double dt, least_mass, full;
+    double dt, least_mass, full, creep;
 } job;
 
 static bool on_wall(const rp__world *world, const int64_t *at, int face)
@@ -63,21 +64,35 @@ static double speed_before(const job *w, int64_t i)
     return sqrt(sum);
 }
 
-/* What touches and hardly moves, there and at all nodes around, holds together a little, by a part of the weight of a layer one cell
- * thick: near the free surface the discretisation errs by that much (stresses cannot be negative at nodes outside it, though the continuous
- * ones, continued, are; few particles integrate a cell), and what rests would creep. It vanishes with the cell, and where grains
- * flow. */
-static double static_cohesion(const job *w, int64_t block, int local)
+/* Speed of the fastest of the nodes of a stress; no more than y->slow is told. */
+static double fastest_node(const job *w, int64_t block, int local)
 {
     const ns_system *y = w->y;
-    int64_t i = block * RP_BLOCK_NODES + local;
-    double fastest = y->params->static_cohesion > 0 && y->loose[i] < NS_TOUCHING * y->volume[i] ? 0 : y->slow;
+    double fastest = 0;
     for (int n = 0; n < y->stencil && fastest < y->slow; n++) {
         int64_t j = ns_tile_node(y, block, ns_tile_of_local(local) + y->offset[n]);
         double speed = j >= 0 && y->scale[j] > 0 ? speed_before(w, j) : 0;
         fastest = speed > fastest ? speed : fastest;
     }
-    return fastest < y->slow ? y->params->static_cohesion * (1 - fastest / y->slow) * y->skin : 0;
+    return fastest < y->slow ? fastest : y->slow;
+}
+
+/* What touches and hardly moves, there and at all nodes around, holds together a little, by a part of the weight of a layer one cell
+ * thick: near the free surface the discretisation errs by that much (stresses cannot be negative at nodes outside it, though the continuous
+ * ones, continued, are; few particles integrate a cell), and what rests would creep. It vanishes with the cell, and where grains
+ * flow. */
+static double static_cohesion(const ns_system *y, int64_t i, double fastest)
+{
+    bool rests = y->loose[i] < NS_TOUCHING * y->volume[i] && fastest < y->slow;
+    return rests ? y->params->static_cohesion * (1 - fastest / y->slow) * y->skin : 0;
+}
+
+/* How much of the strictness of rest the residual of a stress deserves: from all of it at rest to none where nodes are so fast that
+ * what the plain tolerance leaves undecided, tolerance x g L dt / h, is little beside it. */
+static double strictness(const job *w, double fastest)
+{
+    double fast = w->creep < w->y->slow ? w->creep : w->y->slow;
+    return fastest < fast ? 1 - fastest / fast * (1 - w->y->strict) : w->y->strict;
 }
 
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -106,8 +121,9 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             double bond = y->bulk[i] > NS_BONDED * y->room[i] ? y->cohesion[i] / v : 0;
             if (bond > 0)
                 s->k = 0;
-            s->cohesion = NS_COHESION_N * (bond + static_cohesion(w, b, l));
-            s->weight = v < phi * w->full ? v / (phi * w->full) : 1;
+            double fastest = fastest_node(w, b, l);
+            s->cohesion = NS_COHESION_N * (bond + static_cohesion(y, i, fastest));
+            s->weight = ns_fill(y, i) * strictness(w, fastest);
         }
         for (int t = 0; t < NS_TILE; t++) {
             int64_t j = ns_tile_node(y, b, t);
@@ -316,6 +332,7 @@ rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt)
     y->fall = fall > cell ? fall : cell;
     y->skin = most[3] * cell;
     y->slow = NS_SLOW * sqrt(cell);
+    w.creep = NS_CREEP * cell / y->lattice.h * dt;
     y->stress_scale = most[3] * (y->fall + most[2]);
     /* Under many layers of cells a small part of the whole weight is much of the weight of one: at rest it is that which counts. */
     double layers = NS_LAYERS * cell < y->fall ? NS_LAYERS * cell : y->fall;

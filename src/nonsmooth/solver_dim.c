@@ -3,8 +3,9 @@
  * A visit gathers gamma_i from the velocities, solves the law of one stress exactly with all others fixed, and scatters the
  * change. Blocks of one colour touch different nodes, so that any number of threads gives the same bytes. A block works on a
  * tile: its nodes and one layer around, copied in and out. Sweeps alternate in direction: a pair, forth and back, is a symmetric
- * step. Between pairs stresses, impulses and velocities are extrapolated (Nesterov's momentum); velocities are affine in the stresses, so the pair stays consistent, and a
- * visit needs no stress inside its cone. When the extrapolation points uphill it is dropped: the plain sweep remains. */
+ * step. Between pairs stresses, impulses and velocities are extrapolated (Nesterov's momentum); velocities are affine in the
+ * stresses, so the pair stays consistent, and a visit needs no stress inside its cone. When the extrapolation points uphill it is
+ * dropped: the plain sweep remains. A block that hardly changed is left out of some pairs. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast") /* as -ffp-contract=fast: a x + y in one instruction */
 #else
@@ -19,8 +20,12 @@
 
 #include <string.h>
 
-enum { SUM_SQUARE, LARGEST, UPHILL, UNUSED, SUMS };
+enum { SUM_SQUARE, LARGEST, UPHILL, PLAIN_SQUARE, PLAIN_LARGEST, SUMS = NS_SUMS }; /* plain: without the weight of rest */
 enum { FIRST_VISITS = 10000000 }; /* of stresses, when there is nothing to start from */
+enum { CHECK_AGAIN = 8 }; /* sweeps later, when a check found more than they showed */
+#define MOST_MOMENTUM 16 /* Nesterov's t: more, and waves go to and fro that no restart sees */
+enum { LEFT_OUT = 3, LEAVE_FROM = 16 }; /* pairs of sweeps without a block that is still; not in the first sweeps: what rests takes few */
+#define STILL 0.1       /* of the tolerances: a block that changes less is */
 enum { REST_SWEEPS = 6 }; /* stresses that are zero and stay so are left alone for so many sweeps; the final check sees all */
 
 typedef struct sweep {
@@ -28,8 +33,9 @@ typedef struct sweep {
     double dt, beta;       /* of the extrapolation, for this sweep */
     double impulse_unit;   /* impulses to pascals */
     bool backward;
-    int64_t iterations;
-    double mean, largest;  /* of the last sweep or check */
+    int64_t iterations, next_check;
+    double mean, largest;  /* residual of the last sweep or check */
+    double plain_mean, plain_largest; /* of the last check, as it is reported */
     int64_t stresses;
     bool converged, frozen, first;
     bool wake;             /* visit those too that had no stress at their last visit */
@@ -37,28 +43,54 @@ typedef struct sweep {
     double uphill, last;   /* of the pair of sweeps; its residual */
     double rest;           /* slower than this is rest */
     double strict;         /* part of the tolerances that is asked for */
+    double still_square, still_largest; /* changes below which a block is left out, squared */
     int64_t take_off, stick, slide;
 } sweep;
+
+/* Rows of a tile along the first axis: a node of the block before, four of the one in the middle, one of the block after. */
+NS_INLINE void tile_row(const ns_system *y, const int32_t *neighbour, int row, int64_t from[3])
+{
+    int t = row * NS_TILE_SIDE;
+    for (int k = 0; k < 3; k++) {
+        int at = t + (k == 0 ? 0 : k == 1 ? 1 : NS_TILE_SIDE - 1);
+        int64_t b = neighbour[y->tile_neighbour[at]];
+        from[k] = b < 0 ? -1 : NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[at]);
+    }
+}
+
+NS_INLINE ns_four four_at(const double *u, int64_t at)
+{
+    return at < 0 ? (ns_four){ 0 } : *(const ns_four *)(u + at);
+}
 
 static void load_tile(const ns_system *y, int64_t block, double *restrict tile)
 {
     const int32_t *neighbour = y->grid.neighbour[block];
-    for (int t = 0; t < NS_TILE; t++) {
-        int64_t b = neighbour[y->tile_neighbour[t]];
-        ns_four v = { 0 };
-        if (b >= 0)
-            v = *(const ns_four *)(y->u + NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[t]));
-        *(ns_four *)(tile + NS_PAD * t) = v;
+    for (int row = 0; row < NS_TILE / NS_TILE_SIDE; row++) {
+        int64_t from[3];
+        ns_four *to = (ns_four *)tile + row * NS_TILE_SIDE;
+        tile_row(y, neighbour, row, from);
+        to[0] = four_at(y->u, from[0]);
+        for (int k = 0; k < RP_BLOCK; k++)
+            to[1 + k] = from[1] < 0 ? (ns_four){ 0 } : ((const ns_four *)(y->u + from[1]))[k];
+        to[NS_TILE_SIDE - 1] = four_at(y->u, from[2]);
     }
 }
 
 static void store_tile(ns_system *y, int64_t block, const double *restrict tile)
 {
     const int32_t *neighbour = y->grid.neighbour[block];
-    for (int t = 0; t < NS_TILE; t++) {
-        int64_t b = neighbour[y->tile_neighbour[t]];
-        if (b >= 0)
-            *(ns_four *)(y->u + NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[t])) = *(const ns_four *)(tile + NS_PAD * t);
+    for (int row = 0; row < NS_TILE / NS_TILE_SIDE; row++) {
+        int64_t to[3];
+        const ns_four *from = (const ns_four *)tile + row * NS_TILE_SIDE;
+        tile_row(y, neighbour, row, to);
+        if (to[0] >= 0)
+            *(ns_four *)(y->u + to[0]) = from[0];
+        if (to[1] >= 0)
+            for (int k = 0; k < RP_BLOCK; k++)
+                ((ns_four *)(y->u + to[1]))[k] = from[1 + k];
+        if (to[2] >= 0)
+            *(ns_four *)(y->u + to[2]) = from[NS_TILE_SIDE - 1];
     }
 }
 
@@ -208,10 +240,48 @@ static void contacts_of_block(const sweep *w, int64_t block, double *tile, bool 
     }
 }
 
+/* A block that is left out goes on as it went, lambda += beta (lambda - previous), as the velocities do. */
+static void coast(const sweep *w, int64_t block)
+{
+    ns_system *y = w->y;
+    for (uint64_t bits = y->awake[block]; bits; bits &= bits - 1) {
+        ns_stress *s = &y->stress[block * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+        for (int k = 0; k < NS_S; k++) {
+            double now = s->lambda[k];
+            s->lambda[k] += w->beta * (now - s->previous[k]);
+            s->previous[k] = now;
+        }
+    }
+    for (int64_t k = y->contact_first[block]; k < y->contact_first[block + 1]; k++) {
+        ns_contact *c = &y->contacts[k];
+        for (int a = 0; a < 3 && c->free_body < 0; a++) {
+            double now = c->impulse[a];
+            c->impulse[a] += w->beta * (now - c->previous[a]);
+            c->previous[a] = now;
+        }
+    }
+}
+
+/* After a pair of sweeps: a block whose stresses hardly changed is left out of the next ones. */
+static void rest_block(const sweep *w, int64_t block, const double *sums)
+{
+    ns_system *y = w->y;
+    double count = __builtin_popcountll(y->active[block]);
+    bool still = w->iterations >= LEAVE_FROM && sums[SUM_SQUARE] < count * w->still_square && sums[LARGEST] < w->still_largest;
+    y->quiet[block] = still ? LEFT_OUT : 0;
+}
+
 static void sweep_block(const sweep *w, int64_t block)
 {
     ns_system *y = w->y;
     double sums[SUMS] = { 0 };
+    if (y->quiet[block]) { /* its sums stay as they were */
+        if (!w->backward)
+            coast(w, block);
+        else
+            y->quiet[block]--;
+        return;
+    }
     if (w->wake)
         y->awake[block] = y->active[block];
     if (y->awake[block] == 0 && y->contact_first[block] == y->contact_first[block + 1])
@@ -248,6 +318,8 @@ static void sweep_block(const sweep *w, int64_t block)
         store_tile(y, block, tile);
     }
 done:
+    if (w->backward)
+        rest_block(w, block, sums);
     memcpy(y->partial + SUMS * block, sums, sizeof sums);
 }
 
@@ -425,9 +497,11 @@ static void check_block(sweep *w, int64_t block)
         ns_gather(y->g + i * y->stencil * RP_DIM, y->stencil, tile, at, h);
         ns_strain_of(y, i, h, gamma);
         gamma[0] += y->stress[i].k;
-        double e = y->stress[i].weight * ns_residual_of(y, i, gamma);
+        double r = ns_residual_of(y, i, gamma), e = y->stress[i].weight * r, plain = ns_fill(y, i) * r;
         sums[SUM_SQUARE] += e * e;
         sums[LARGEST] = e * e > sums[LARGEST] ? e * e : sums[LARGEST];
+        sums[PLAIN_SQUARE] += plain * plain;
+        sums[PLAIN_LARGEST] = plain * plain > sums[PLAIN_LARGEST] ? plain * plain : sums[PLAIN_LARGEST];
     }
     for (int64_t k = y->contact_first[block]; k < y->contact_first[block + 1]; k++) {
         const ns_contact *c = &y->contacts[k];
@@ -443,6 +517,8 @@ static void check_block(sweep *w, int64_t block)
         e *= w->impulse_unit * w->impulse_unit;
         sums[SUM_SQUARE] += e;
         sums[LARGEST] = e > sums[LARGEST] ? e : sums[LARGEST];
+        sums[PLAIN_SQUARE] += e;
+        sums[PLAIN_LARGEST] = e > sums[PLAIN_LARGEST] ? e : sums[PLAIN_LARGEST];
     }
     memcpy(y->partial + SUMS * block, sums, sizeof sums);
 }
@@ -465,17 +541,26 @@ static void collect(sweep *w, double sums[SUMS])
         sums[SUM_SQUARE] += p[SUM_SQUARE];
         sums[LARGEST] = p[LARGEST] > sums[LARGEST] ? p[LARGEST] : sums[LARGEST];
         sums[UPHILL] += p[UPHILL];
+        sums[PLAIN_SQUARE] += p[PLAIN_SQUARE];
+        sums[PLAIN_LARGEST] = p[PLAIN_LARGEST] > sums[PLAIN_LARGEST] ? p[PLAIN_LARGEST] : sums[PLAIN_LARGEST];
     }
     double count = w->stresses > 0 ? (double)w->stresses : 1;
     w->mean = sqrt(sums[SUM_SQUARE] / count) / y->stress_scale;
     w->largest = sqrt(sums[LARGEST]) / y->stress_scale;
+    w->plain_mean = sqrt(sums[PLAIN_SQUARE] / count) / y->stress_scale;
+    w->plain_largest = sqrt(sums[PLAIN_LARGEST]) / y->stress_scale;
+}
+
+/* Part of the tolerances that is asked for. Nothing to start from: the first answer is worth an effort. */
+static double tightness(const sweep *w)
+{
+    return w->first ? 0.01 : w->strict;
 }
 
 static bool small_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    double tight = w->first ? 0.01 : w->strict; /* nothing to start from: the first answer is worth an effort */
-    return w->mean <= tight * p->tolerance && w->largest <= tight * p->tolerance_max;
+    return w->mean <= tightness(w) * p->tolerance && w->largest <= tightness(w) * p->tolerance_max;
 }
 
 /* Worker 0 between sweeps: residual, momentum, whether to stop. */
@@ -501,14 +586,14 @@ static void decide(team_job *q)
             w->t = 1;
         double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
         w->beta = (w->t - 1) / next;
-        w->t = next;
+        w->t = next < MOST_MOMENTUM ? next : MOST_MOMENTUM;
         w->uphill = 0;
         w->last = w->mean;
     }
     w->backward = !w->backward;
     w->wake = w->iterations % REST_SWEEPS == 0;
     q->stop = w->iterations >= limit;
-    w->frozen = q->stop || (w->iterations >= p->min_iterations && small_enough(w));
+    w->frozen = q->stop || (w->iterations >= p->min_iterations && w->iterations >= w->next_check && small_enough(w));
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
@@ -528,6 +613,7 @@ static void iterate(void *context, rp__exec_team *team, int worker)
             double sums[SUMS] = { 0 };
             collect(&q->w, sums);
             q->stop |= small_enough(&q->w);
+            q->w.next_check = q->w.iterations + CHECK_AGAIN;
             q->w.wake = true;
             q->w.first = false; /* what was asked for is enough to be called converged */
             q->w.converged = small_enough(&q->w);
@@ -645,6 +731,9 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
     sweep *w = &q.w;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     w->strict = strictness(y, world, dt);
+    double still = STILL * tightness(w) * y->stress_scale;
+    w->still_square = pow(still * y->params->tolerance, 2), w->still_largest = pow(still * y->params->tolerance_max, 2);
+    memset(y->quiet, 0, (size_t)y->grid.blocks);
     w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
     for (int64_t b = 0; b < y->grid.blocks; b++)
         w->stresses += __builtin_popcountll(y->active[b]);
@@ -668,7 +757,7 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
     rest_bodies(y, world, w->rest);
     count_states(y, w);
     *report = (ns_report){ .iterations = w->iterations, .stresses = w->stresses, .take_off = w->take_off, .stick = w->stick,
-                           .slide = w->slide, .residual_mean = w->mean, .residual_max = w->largest,
+                           .slide = w->slide, .residual_mean = w->plain_mean, .residual_max = w->plain_largest,
                            .converged = w->converged };
     return RP_OK;
 }

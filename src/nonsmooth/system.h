@@ -39,7 +39,8 @@ enum {
     NS_SIDES = 8,       /* contacts of a node with one body at most */
     NS_TILE_SIDE = 6,
     NS_PAD = 4,         /* doubles a velocity: one vector register */
-    NS_CELL = NS_BERNSTEIN + 2
+    NS_CELL = NS_BERNSTEIN + 2,
+    NS_SUMS = 5
 };
 
 /* Tr chi(r) = NS_TRACE r_N; mu = NS_CONE mu^; c I has the coefficient NS_COHESION c. */
@@ -85,7 +86,7 @@ typedef struct ns_stress {
     double lambda[NS_S];        /* present value, in the frame */
     double previous[NS_S];      /* before the last sweep, for the extrapolation */
     double k, mu, cohesion;     /* gap, friction of the cone, c in the normal coefficient */
-    double weight;              /* part of the full volume: scales the residual */
+    double weight;              /* of the residual when the solver decides: how full, how near rest */
 } ns_stress;
 
 /* A contact of grains with a wall or a body: Coulomb's law in dimension RP_DIM between the impulse and the relative velocity at
@@ -156,9 +157,10 @@ typedef struct ns_system {
     unsigned char *hold;        /* node: axes (bits) along which a displacement is not allowed */
     uint64_t *active;           /* block: bits of the stresses in use */
     uint64_t *awake;            /* block: those of them that sweeps visit just now */
+    unsigned char *quiet;       /* block: pairs of sweeps that it is still left out of */
     unsigned char *masked;      /* block: its tile has a stuck node */
     unsigned char *aliased;     /* block: a node appears twice in its tile (periodic, one block wide) */
-    double *partial;            /* block, 4: sums of the solver */
+    double *partial;            /* block, NS_SUMS: sums of the solver */
 
     bool cut_any;               /* a body is near some block; else the next are not set */
     int64_t cut_blocks, cut_capacity;
@@ -231,6 +233,13 @@ static inline double *ns_velocity(const ns_system *y, int64_t node)
 
 /* Looseness of grains that were not pressed for long. */
 #define NS_LOOSE 10.0
+
+/* Part of the full volume around a stress. */
+static inline double ns_fill(const ns_system *y, int64_t i)
+{
+    double fill = y->bulk[i] / pow(y->lattice.h, RP_DIM);
+    return fill < 1 ? fill : 1;
+}
 
 /* Index of the block around `block` that holds tile coordinate parts; see tile_neighbour. */
 static inline int64_t ns_tile_node(const ns_system *y, int64_t block, int tile)
