@@ -222,11 +222,10 @@ static rp_result near_build(near_table *t, const rp_sim *sim, const rp_emitter_d
     return RP_OK;
 }
 
-/* Whether a particle lies within 0.8 spacing of the site. */
-static bool taken(const near_table *t, const rp_sim *sim, const double site[3])
+/* Whether a particle lies within `reach` of the site, not more than the spacing. */
+static bool taken(const near_table *t, const rp_sim *sim, const double site[3], double reach)
 {
     const rp__particles *p = &sim->particles;
-    double reach = 0.8 * t->spacing;
     int64_t c[3];
     cell_of(t, site, c);
     int depth = sim->def.dim == 3 ? 1 : 0;
@@ -255,7 +254,42 @@ static int by_rank(const void *a, const void *b)
     return (x->site > y->site) - (x->site < y->site);
 }
 
-static rp_result emit_at(rp_sim *sim, int e, const ranked *sites, int64_t count)
+/* An emitter with a rate shifts its sites a little, by the same way in a step and another in the next: grains that all began in
+ * the same places would go the same ways, and show as ridges on a heap. */
+typedef struct shift {
+    double way[3], reach;
+} shift;
+
+static shift shift_of(const rp_sim *sim, int e)
+{
+    const rp_emitter_def *def = &sim->def.emitters[e];
+    double spacing = sim->emitters[e].spacing;
+    shift s = { .reach = 0.8 * spacing };
+    if (!(def->rate > 0))
+        return s;
+    s.reach = 0.9 * spacing; /* spheres of this size placed at random fill space once a spacing cubed */
+    for (int a = 0; a < sim->def.dim; a++)
+        s.way[a] = spacing * (rp__random_unit(def->seed + 78, (uint64_t)sim->step, (uint64_t)a) - 0.5);
+    return s;
+}
+
+static void shifted_site(const rp__emitter *emitter, const shift *s, int64_t site, double x[3])
+{
+    for (int a = 0; a < 3; a++)
+        x[a] = emitter->sites[3 * site + a] + s->way[a];
+}
+
+/* A site is free when it lies in the shape still and no particle is near. */
+static bool site_is_free(const near_table *t, const rp_sim *sim, int e, const shift *s, int64_t site)
+{
+    double x[3];
+    shifted_site(&sim->emitters[e], s, site, x);
+    if (sim->def.emitters[e].rate > 0 && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > 0)
+        return false;
+    return !taken(t, sim, x, s->reach);
+}
+
+static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sites, int64_t count)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
     const rp__emitter *emitter = &sim->emitters[e];
@@ -263,7 +297,7 @@ static rp_result emit_at(rp_sim *sim, int e, const ranked *sites, int64_t count)
     if (!points)
         return RP_OUT_OF_MEMORY;
     for (int64_t i = 0; i < count; i++)
-        memcpy(points + 3 * i, emitter->sites + 3 * sites[i].site, 3 * sizeof *points);
+        shifted_site(emitter, way, sites[i].site, points + 3 * i);
     int64_t first = 0;
     rp_result result = append(sim, points, count, def->material, emitter->spacing, def->fill, &first);
     rp__base_free(points);
@@ -290,8 +324,9 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
     ranked *free_sites = RP_NEW_ARRAY(ranked, emitter->site_count);
     rp_result result = free_sites ? near_build(&table, sim, def, emitter->spacing) : RP_OUT_OF_MEMORY;
     int64_t count = 0;
+    shift way = shift_of(sim, e);
     for (int64_t s = 0; result == RP_OK && s < emitter->site_count; s++)
-        if (!taken(&table, sim, emitter->sites + 3 * s))
+        if (site_is_free(&table, sim, e, &way, s))
             free_sites[count++] = (ranked){ rp__random_bits(def->seed + 77, (uint64_t)sim->step, (uint64_t)s), s };
     rp__base_free(table.head);
     rp__base_free(table.next);
@@ -302,7 +337,7 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
             result = rp__base_fail(RP_TOO_LARGE, "emitter '%s' would exceed the limit of %lld particles", def->name,
                                    (long long)sim->def.particle_limit);
         else
-            result = emit_at(sim, e, free_sites, used);
+            result = emit_at(sim, e, &way, free_sites, used);
         *emitted += used;
         if (def->rate > 0)
             emitter->owed -= share * (double)used;
