@@ -128,8 +128,8 @@ static double lattice_at(const lattice *l, int dim, const double *place)
 
 /* The stress of the mixture over each row of cells: the mean over its particles of the stress in the grains, times the part of the row that
  * grains fill. A row filled to nine tenths and more counts as full, as its cells do in the method: how many particles the sampling put there says
- * nothing of its density. A row in balance carries just what is above it. Returns the number of rows. */
-static int rows_of(run *r, double *height, double *stress)
+ * nothing of its density. A row in balance carries just what is above it. `width` is that of the column. Returns the number of rows. */
+static int rows_of(run *r, double width, double *height, double *stress)
 {
     const rp_sim_def *def = rp_sim_definition(r->sim);
     int dim = def->dim, up = dim - 1;
@@ -137,8 +137,8 @@ static int rows_of(run *r, double *height, double *stress)
     if (!lattice_of(r, &l))
         return 0;
     int rows = l.nodes[up] - 1 < ROWS_MOST ? l.nodes[up] - 1 : ROWS_MOST;
-    double h = def->cell_size, section = h, packed = def->materials[0].volume_fraction;
-    for (int a = 0; a < up; a++)
+    double h = def->cell_size, section = h * width, packed = def->materials[0].volume_fraction;
+    for (int a = 1; a < up; a++)
         section *= def->upper[a] - def->lower[a];
     double filled[ROWS_MOST] = { 0 };
     memset(stress, 0, (size_t)rows * sizeof *stress);
@@ -194,7 +194,7 @@ static void one_column(validation *v, const column *c, rp_plot_line *line, doubl
                          fabs(run_mean(&r, "position", up) - before) / h, "%s: sinking in the second half of the run, in cells",
                          c->name);
         double height[ROWS_MOST], stress[ROWS_MOST], slope, offset, r2;
-        int layers = c->grid ? rows_of(&r, height, stress) : 0, used = 0;
+        int layers = c->grid ? rows_of(&r, def->upper[0] - def->lower[0], height, stress) : 0, used = 0;
         for (int l = 0; l < layers && height[l] < top - 0.6 * h; l++) {
             depths[used] = top - height[l];
             stresses[used++] = stress[l];
@@ -273,24 +273,24 @@ void case_janssen(validation *v)
     if (!run_open(v, &r, "scene.yaml", NULL))
         return;
     const rp_sim_def *def = rp_sim_definition(r.sim);
-    double width = def->upper[0] - def->lower[0], h = def->cell_size, mass = run_mass(&r);
+    double width = validation_number(v, "width"), h = def->cell_size, mass = run_mass(&r);
     static double height[ROWS_MOST], stress[ROWS_MOST], mean[ROWS_MOST], z[ROWS_MOST], s[ROWS_MOST], curve[ROWS_MOST], weight[ROWS_MOST];
     int layers = 0, samples = 0, n = 0;
-    double carried = 0, sunk = 0;
+    double carried = 0, surface = 0;
     if (run_until(v, &r, validation_number(v, "settle"))) {
         while (!rp_sim_done(r.sim) && run_step(v, &r)) {
             rp_body_state piston;
-            layers = rows_of(&r, height, stress);
+            layers = rows_of(&r, width, height, stress);
             for (int l = 0; l < layers; l++)
                 mean[l] += stress[l];
             samples++;
             if (rp_sim_body(r.sim, 0, &piston) == RP_OK)
-                carried -= piston.force[1], sunk = -piston.position[1];
+                carried -= piston.force[1], surface += 2 * run_mean(&r, "position", 1) - piston.position[1];
         }
     }
     run_close(&r);
     for (int l = 0; l < layers && samples; l++) {
-        double depth = top - sunk - height[l];
+        double depth = surface / samples - height[l];
         if (depth < 2 * h || height[l] < 2 * h) /* the surface; the floor, where the flow turns */
             continue;
         z[n] = depth;
