@@ -298,6 +298,67 @@ static void slabs_stay_below_the_angle_of_friction(void **unused)
                 stays(15 * k * DEGREE, (steep ? 24 : 20) * DEGREE, through); /* it slides from 26.6 degrees on */
 }
 
+/* A block that holds together, on a plane with this normal through a node of the grid in space. */
+static void tilt(setting *s, const double *direction, double slope)
+{
+    double length = sqrt(direction[0] * direction[0] + direction[1] * direction[1] + direction[2] * direction[2]), n[3], t[3] = { 1, 0, 0 }, along = 0;
+    const double place[3] = { 0.8, 0.8, 0.8 }, centre[3] = { 0, 0, 0.08 }, half[3] = { 0.2, 0.2, 0.08 };
+    for (int a = 0; a < 3; a++)
+        n[a] = direction[a] / length;
+    for (int a = 0; a < 3; a++)
+        t[a] -= n[0] * n[a], along += t[a] * t[a];
+    for (int a = 0; a < 3; a++)
+        s->def.gravity[a] = 9.81 * (sin(slope) * t[a] / sqrt(along) - cos(slope) * n[a]);
+    /* The block stands up from z to n. */
+    double turn = acos(n[2]) / hypot(n[0], n[1]), rotation[3] = { -n[1] * turn, n[0] * turn, 0 };
+    rp_shape *block, *plane;
+    assert_int_equal(rp_shape_box(centre, half, 0, &block), RP_OK);
+    assert_int_equal(rp_shape_place(block, place, rotation, 1, &s->grains.shape), RP_OK);
+    rp_shape_release(block);
+    assert_int_equal(rp_shape_plane(place, n, &plane), RP_OK);
+    add_body(s, "plane", plane)->surface = (rp_surface){ RP_FRICTIONAL, 0.3, 0 };
+    s->sand.friction = 1;
+    s->sand.cohesion = 2000;
+    s->def.frame_rate = 100;
+}
+
+/* Its acceleration over the exact one, and its way in cells, from a quarter of the time on. */
+static void slide_in_space(const double *direction, double slope, double duration, double *acceleration, double *way)
+{
+    setting s;
+    begin(&s, 3, 2, 2, 2, 0.04);
+    tilt(&s, direction, slope);
+    start(&s);
+    double x[3], v[3], first_x[3] = { 0 }, first_v[3] = { 0 }, from = 0, mu = s.bodies[0].surface.friction, g = 9.81;
+    while (rp_sim_time(s.sim) < duration) {
+        step(&s);
+        means(&s, x, v);
+        if (rp_sim_time(s.sim) <= 0.25 * duration)
+            memcpy(first_x, x, sizeof x), memcpy(first_v, v, sizeof v), from = rp_sim_time(s.sim);
+    }
+    double gained = 0, moved = 0;
+    for (int a = 0; a < 3; a++)
+        gained += (v[a] - first_v[a]) * (v[a] - first_v[a]), moved += (x[a] - first_x[a]) * (x[a] - first_x[a]);
+    *acceleration = sqrt(gained) / (rp_sim_time(s.sim) - from) / (g * (sin(slope) - mu * cos(slope)));
+    *way = sqrt(moved) / s.def.cell_size;
+    finish(&s);
+}
+
+static void blocks_slide_and_stay_in_space(void **unused)
+{
+    (void)unused;
+    static const double normals[2][3] = { { 1, 1, 1 }, { 1, 2, 3 } };
+    for (int k = 0; k < 2; k++) {
+        double acceleration, way, none;
+        slide_in_space(normals[k], 30 * DEGREE, 0.3, &acceleration, &none);
+        slide_in_space(normals[k], atan(0.27), 0.5, &none, &way);
+        print_message("plane with normal (%g, %g, %g): a / exact = %.4f; below the angle it moved %.2g cells\n", normals[k][0], normals[k][1], normals[k][2],
+                      acceleration, way);
+        assert_true(fabs(acceleration - 1) < 0.005);
+        assert_true(way < 2e-4);
+    }
+}
+
 /* ---- craters ---- */
 
 /* A quarter of a steel ball, six cells across, falls into sand between planes of symmetry: as much sand has gone from each sector. */
@@ -500,6 +561,7 @@ int main(void)
         cmocka_unit_test(buried_bodies_stay),
         cmocka_unit_test(slabs_slide_as_coulomb_says),
         cmocka_unit_test(slabs_stay_below_the_angle_of_friction),
+        cmocka_unit_test(blocks_slide_and_stay_in_space),
         cmocka_unit_test(craters_are_round),
         cmocka_unit_test(momentum_is_only_exchanged),
         cmocka_unit_test(thin_sheets_hold),
