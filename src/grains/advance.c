@@ -13,6 +13,9 @@
 /* A sample of a deformation below this keeps its offset: its own part of it is a few steps of the storage. */
 static const float stillness = 1e-4f;
 
+/* Of a particle to the bodies. One that is deep inside, where a body ran over it, has no samples: no way out is short enough to store. */
+enum { FAR, NEAR, INSIDE };
+
 typedef struct move {
     const rp_samples *samples;
     const rp__carriers *before, *after;
@@ -221,6 +224,8 @@ static void move_samples(const move *m, const flock *f, int64_t begin, int64_t e
         if (f->inverse)
             depth = rp__grains_offset_depth(f->inverse, y);
         int32_t owner = depth <= 1.05f ? f->owner : find_owner(m, f, y, &depth); /* a little outside goes back to the rim */
+        if (owner >= 0 && m->near_body[owner] == INSIDE)
+            owner = -1;
         m->owner[k] = owner;
         if (owner < 0)
             continue;
@@ -277,7 +282,7 @@ static void count_wanted(void *context, int64_t begin, int64_t end, int worker)
     const collect *c = context;
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        c->wanted[i] = (int32_t)rp__grains_wanted(c->m->after, i, c->out->unit_volume, c->m->after->def->seed);
+        c->wanted[i] = c->m->near_body[i] == INSIDE ? 0 : (int32_t)rp__grains_wanted(c->m->after, i, c->out->unit_volume, c->m->after->def->seed);
 }
 
 /* Who stayed and who came; the list of those that came. */
@@ -447,8 +452,10 @@ static void find_near(void *context, int64_t begin, int64_t end, int worker)
     const nearness *n = context;
     const rp__carriers *c = n->carriers;
     (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        n->near_body[i] = rp__grains_near_body(n->obstacles, (double[3]){ c->x[0][i], c->x[1][i], c->x[2][i] }, n->range);
+    for (int64_t i = begin; i < end; i++) {
+        double d = rp__grains_body_distance(n->obstacles, (double[3]){ c->x[0][i], c->x[1][i], c->x[2][i] }, n->range);
+        n->near_body[i] = d < -0.3 * c->reach ? INSIDE : d < n->range ? NEAR : FAR;
+    }
 }
 
 static bool all_rest(const rp_samples_def *def, const rp_frame *before, const rp_frame *after)

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <repose/grains.h>
 
-/* Samples fill the ellipsoid grown by this factor: the ellipsoids touch, grown by it they have the volume of the cells of
- * the packing, (6/pi)^(1/3). */
-#define RP_GRAINS_REACH 1.2407009817988
+/* Samples fill the ellipsoid grown by this factor. The ellipsoids of a packing touch; grown by (6/pi)^(1/3) = 1.24 they have its volume,
+ * grown a quarter more they overlap, so that no balls show at a surface. */
+#define RP_GRAINS_REACH 1.55
 
 /* Particles of a frame by the cell they are in: those of cell c are items[first[c]] … items[first[c + 1] - 1]. */
 typedef struct rp__cells {
@@ -124,8 +124,8 @@ typedef struct rp__obstacles {
 /* The bodies that are there at the time of the frame, those that deform in their shape of then. */
 rp_result rp__grains_obstacles(const rp_samples_def *def, const rp_frame *frame, rp__obstacles *out);
 void rp__grains_obstacles_free(rp__obstacles *o);
-/* True when a body may be within `range` of x. */
-bool rp__grains_near_body(const rp__obstacles *o, const double x[3], double range);
+/* The distance to the nearest body of those that may be within `range`, INFINITY when there is none. */
+double rp__grains_body_distance(const rp__obstacles *o, const double x[3], double range);
 /* Takes a point out of walls and bodies; `home` is where its owner is. */
 void rp__grains_keep_out(const rp__obstacles *o, double margin, const double home[3], double x[3]);
 double rp__grains_margin(const rp_samples_def *def, double unit_volume);

@@ -53,8 +53,9 @@ void rp__grains_obstacles_free(rp__obstacles *o)
     memset(o, 0, sizeof *o);
 }
 
-bool rp__grains_near_body(const rp__obstacles *o, const double x[3], double range)
+double rp__grains_body_distance(const rp__obstacles *o, const double x[3], double range)
 {
+    double nearest = INFINITY;
     for (int b = 0; b < o->count; b++) {
         const rp__obstacle *body = &o->bodies[b];
         double local[3];
@@ -62,10 +63,10 @@ bool rp__grains_near_body(const rp__obstacles *o, const double x[3], double rang
         rp__vec3_store(local, rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)));
         for (int d = 0; d < 3; d++)
             inside = inside && local[d] > body->lower[d] - range && local[d] < body->upper[d] + range;
-        if (inside && rp_shape_distance(body->shape, local, NULL) < range)
-            return true;
+        if (inside)
+            nearest = fmin(nearest, rp_shape_distance(body->shape, local, NULL));
     }
-    return false;
+    return nearest;
 }
 
 static void hold_in_domain(const rp_samples_def *def, double margin, double x[3])
@@ -117,7 +118,22 @@ static void retreat(const rp__obstacles *o, const double home[3], double x[3])
             bad = t;
     }
     for (int e = 0; e < 3; e++)
-        x[e] = home[e] + good * (from[e] - home[e]);
+        x[e] = home[e] + 0.97 * good * (from[e] - home[e]); /* what is stored is rounded */
+}
+
+/* From inside a body out along the gradient: its owner is inside too, so there is no side to keep. Where it lands in the next one, a wall
+ * or a body, it is tried again. */
+static void push_out(const rp__obstacles *o, double margin, double x[3])
+{
+    double g[3];
+    for (int k = 0; k < 12; k++) {
+        double d = nearest_body(o, x, g), step = (margin - d) * (k < 6 ? 1 : 2);
+        if (d >= 0)
+            return;
+        for (int e = 0; e < o->def->dim; e++)
+            x[e] += step * g[e];
+        hold_in_domain(o->def, margin, x);
+    }
 }
 
 void rp__grains_keep_out(const rp__obstacles *o, double margin, const double home[3], double x[3])
@@ -132,12 +148,14 @@ void rp__grains_keep_out(const rp__obstacles *o, double margin, const double hom
         hold_in_domain(o->def, margin, x);
         d = nearest_body(o, x, g);
     }
-    if (d >= margin)
+    if (d < 0)
+        push_out(o, margin, x);
+    if (d < 0 || d >= margin)
         return;
     memcpy(before, x, sizeof before);
     for (int e = 0; e < o->def->dim; e++)
         x[e] += (margin - d) * g[e];
     hold_in_domain(o->def, margin, x);
-    if (d >= 0 && nearest_body(o, x, g) < 0) /* a narrow place; below 0 the owner is inside itself, and out is out */
+    if (nearest_body(o, x, g) < 0) /* a narrow place */
         memcpy(x, before, sizeof before);
 }

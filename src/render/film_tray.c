@@ -52,25 +52,27 @@ static void measure(const rp_film *film, const plan *p, const rp_field_view *x, 
     }
 }
 
-/* The height of a bed whose grains lie all along the four walls, from the floor to about one height; 0 when there is none. */
+/* The height of a bed whose grains lie along the four walls, from the floor to about one height (where a tool stands there may be less);
+ * 0 when there is none. */
 static double bed_height(const rp_film *film, const plan *p, const float *low, const float *high)
 {
-    double cell = film->sim->cell_size, least = INFINITY, most = 0;
-    int64_t along = 0, covered = 0;
-    for (int64_t j = 0; j < p->size[1]; j++)
-        for (int64_t i = 0; i < p->size[0]; i++) {
-            int64_t c = i + p->size[0] * j;
-            if (i > 0 && j > 0 && i < p->size[0] - 1 && j < p->size[1] - 1)
-                continue;
-            along++;
-            if (!(low[c] < 1.5 * cell))
-                continue;
-            covered++;
-            least = fmin(least, (double)high[c]), most = fmax(most, (double)high[c]);
-        }
+    double cell = film->sim->cell_size, most = 0;
+    int64_t along = 0, full = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t j = 0; j < p->size[1]; j++)
+            for (int64_t i = 0; i < p->size[0]; i++) {
+                int64_t c = i + p->size[0] * j;
+                if (i > 0 && j > 0 && i < p->size[0] - 1 && j < p->size[1] - 1)
+                    continue;
+                bool lies = low[c] < 1.5 * cell;
+                if (pass == 0) {
+                    along++;
+                    most = fmax(most, lies ? (double)high[c] : 0);
+                } else
+                    full += lies && (double)high[c] > fmin(0.65 * most, most - 1.5 * cell);
+            }
     double width = cell * (double)(p->size[0] < p->size[1] ? p->size[0] : p->size[1]);
-    bool flat = 8 * covered >= 7 * along && most - least < fmax(1.5 * cell, 0.35 * most) && most < 0.75 * width;
-    return flat ? most + 0.3 * cell : 0;
+    return most > 0 && 8 * full >= 7 * along && most < 0.75 * width ? most + 0.3 * cell : 0;
 }
 
 rp_result rp__film_find_tray(rp_film *film, const rp_frame *first)
