@@ -1,5 +1,6 @@
 /* Grains of a frame: sizes from their volumes, colours from their material or from a field. */
 #include "render/film.h"
+#include "render/internal.h"
 
 #include "math/random.h"
 #include "render/canvas.h"
@@ -184,9 +185,9 @@ rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_ima
     char name[64], title[160];
     int component;
     if (is_region(film)) {
-        double size = fmax(7, image->height / 60.0), y = image->height - 2.6 * size;
+        double size = fmax(7, image->height / 60.0), y = film->sim->dim == 2 ? 6 * size : image->height - 2.6 * size;
         const uint8_t paper[3] = { 255, 255, 255 };
-        rp__canvas_box(image, image->width - 10 * size, y - 5.2 * size, image->width - size, y + size, paper, 0.82);
+        rp__canvas_box(image, image->width - 10 * size, y - 5.2 * size, image->width - size, y + 1.9 * size, paper, 0.82);
         for (int k = 2; k >= 0; k--, y -= 1.8 * size)
             RP_TRY(rp_image_add_text(image, region_names[k], image->width - 9 * size, y, size, region_colours[k]));
         return RP_OK;
@@ -195,7 +196,7 @@ rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_ima
     const rp_field_view *view = rp_frame_field(frame, name);
     const char *unit = view && view->info.unit ? view->info.unit : "";
     snprintf(title, sizeof title, "%s%s%s%s", film->colour, unit[0] ? " [" : "", unit, unit[0] ? "]" : "");
-    return rp_image_add_legend(image, title, film->range[0], film->range[1]);
+    return rp__render_legend(image, title, film->range[0], film->range[1], film->sim->dim == 2); /* a section lies on the floor */
 }
 
 /* ---- colours of particles ---- */

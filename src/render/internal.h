@@ -185,4 +185,7 @@ static inline f3 rp__render_sun_direction(const light *l, const float u[2])
     return f3_axpy(c, l->sun, f3_axpy(s * cosf(a), l->sun_a, f3_scale(s * sinf(a), l->sun_b)));
 }
 
+/* rp_image_add_legend, in the lower right corner or in the upper one. */
+rp_result rp__render_legend(rp_image *image, const char *title, double low, double high, bool above);
+
 #endif

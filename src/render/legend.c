@@ -5,16 +5,16 @@
 
 #include <stdio.h>
 
-rp_result rp_image_add_legend(rp_image *image, const char *title, double low, double high)
+rp_result rp__render_legend(rp_image *image, const char *title, double low, double high, bool above)
 {
     const uint8_t ink[3] = { 25, 25, 28 }, paper[3] = { 255, 255, 255 };
     double size = fmax(7, image->height / 60.0), bar = fmin(0.3 * image->width, 24 * size), thick = size;
-    double right = image->width - 2 * size, left = right - bar, base = image->height - 3.2 * size;
-    if (left < 0 || base - thick - 2 * size < 0)
+    double right = image->width - 2 * size, left = right - bar, base = above ? 5 * size : image->height - 3.2 * size;
+    if (left < 0 || base > image->height - 3 * size || base - thick - 2 * size < 0)
         return RP_OK; /* too small a picture for a legend */
     if (!(high > low))
         high = low + (low != 0 ? fabs(low) : 1) * 1e-6;
-    rp__canvas_box(image, left - size, base - thick - 2.4 * size, right + size, image->height - 0.8 * size, paper, 0.82);
+    rp__canvas_box(image, left - size, base - thick - 2.4 * size, right + size, base + 2.4 * size, paper, 0.82);
     for (int x = 0; x < (int)bar; x++) {
         uint8_t rgb[3];
         rp_colour_map((x + 0.5) / (int)bar, rgb);
@@ -36,4 +36,9 @@ rp_result rp_image_add_legend(rp_image *image, const char *title, double low, do
         RP_TRY(rp__font_draw(image, text, x, base + 1.6 * size, 0.85 * size, 0, 1, ink));
     }
     return RP_OK;
+}
+
+rp_result rp_image_add_legend(rp_image *image, const char *title, double low, double high)
+{
+    return rp__render_legend(image, title, low, high, false);
 }
