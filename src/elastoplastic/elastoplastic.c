@@ -54,6 +54,28 @@ static rp_result create(rp__world *world, int first_field, void **out)
                                 : rp__elastoplastic_create_3d(world, first_field, out);
 }
 
+/* Grains of a thin stream are apart: they carry no load before they are pressed together by as much. */
+static rp_result born(void *self, rp__world *world, int64_t first, int64_t count, double spacing)
+{
+    const rp__elastoplastic_params *par = world->params;
+    const rp__particles *p = world->particles;
+    (void)self;
+    (void)spacing;
+    if (!(world->fullness > 0 && world->fullness < 1) || !par->volume_correction)
+        return RP_OK;
+    double gain = -log(world->fullness);
+    void *plane = rp__particles_plane(p, rp__particles_find(p, "volume_gain"), 0);
+    for (int64_t i = first; i < first + count; i++) {
+        if (world->materials[p->material[i]].model == RP_MODEL_ELASTIC)
+            continue;
+        if (par->storage == 1)
+            ((float *)plane)[i] = (float)gain;
+        else
+            ((double *)plane)[i] = gain;
+    }
+    return RP_OK;
+}
+
 static void destroy(void *self)
 {
     if (*(const int *)self == 2) /* the state begins with its dimension */
@@ -114,6 +136,7 @@ const rp__method rp__elastoplastic_method = {
     .fields = fields,
     .create = create,
     .destroy = destroy,
+    .born = born,
     .largest_step = largest_step,
     .step = step,
     .save = save,

@@ -273,6 +273,47 @@ static void thrown_heaps_land_with_their_volume(void **unused)
         fail_msg("thrown heap: mean height %g, at rest %g, without correction %g", height[1], height[0], height[2]);
 }
 
+/* A stream half as dense as sand at rest, from an emitter of `depth`: the heap's area over that of its grains. */
+static double heap_of_stream(double depth)
+{
+    enum { BINS = 16 };
+    scene s;
+    double lower[3] = { 0, 0, 0 }, upper[3] = { 0.1, 0.1, 0 }, centre[3] = { 0.4, 0.6, 0 }, half[3] = { 0.1, 0.5 * depth, 1 };
+    double top[BINS] = { 0 }, area = 0, emitted = 0;
+    set_up(&s, 2, lower, upper);
+    s.def.grains_count = 0;
+    s.def.cell_size = 0.025;
+    s.def.upper[0] = 0.8;
+    rp_emitter_def stream = rp_default_emitter_def();
+    assert_int_equal(rp_shape_box(centre, half, 0, &stream.shape), RP_OK);
+    stream.rate = 0.1, stream.velocity[1] = -1, stream.stop = 1.5, stream.per_cell = 4;
+    s.def.emitters = &stream, s.def.emitter_count = 1;
+    rp_sim *sim = start(&s);
+    rp_step_stats stats;
+    run_until(sim, 2.2, &stats);
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+        int bin = (int)(plane(sim, "position", 0)[i] / 0.05);
+        top[bin] = fmax(top[bin], plane(sim, "position", 1)[i]);
+        emitted += plane(sim, "volume", 0)[i] / s.material.volume_fraction;
+    }
+    for (int b = 0; b < BINS; b++)
+        area += 0.05 * top[b];
+    rp_sim_destroy(sim);
+    rp_shape_release(stream.shape);
+    tear_down(&s);
+    return area / emitted;
+}
+
+/* Grains that come thinly lie as densely as any: emitters two and eight cells deep. */
+static void thin_streams_land_with_their_volume(void **unused)
+{
+    (void)unused;
+    double flat = heap_of_stream(0.05), deep = heap_of_stream(0.2);
+    print_message("heap over grains: %.3f and %.3f\n", flat, deep);
+    if (fabs(flat - 1) > 0.1 || fabs(deep - 1) > 0.1)
+        fail_msg("heaps have %g and %g of the volume of their grains", flat, deep);
+}
+
 static void threads_do_not_change_bits(void **unused)
 {
     (void)unused;
@@ -329,6 +370,7 @@ int main(void)
         cmocka_unit_test(layers_accelerate_as_they_should),
         cmocka_unit_test(free_flight_keeps_momentum),
         cmocka_unit_test(thrown_heaps_land_with_their_volume),
+        cmocka_unit_test(thin_streams_land_with_their_volume),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(flip_rings_and_apic_does_not),
     };

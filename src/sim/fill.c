@@ -289,6 +289,28 @@ static bool site_is_free(const near_table *t, const rp_sim *sim, int e, const sh
     return !taken(t, sim, x, s->reach);
 }
 
+/* How full of grains an emitter with a rate is, of which A is the section and L the length along its velocity: rate / (A v), with
+ * the mean speed of the grains half way through. They begin everywhere in the shape and fall: v² = v0² + g L / 2. */
+static double fullness_of(const rp_sim *sim, int e)
+{
+    const rp_emitter_def *def = &sim->def.emitters[e];
+    const rp__emitter *emitter = &sim->emitters[e];
+    double lower[3], upper[3], across = 0, square = 0, fall = 0;
+    if (!(def->rate > 0) || emitter->site_count == 0)
+        return 1;
+    rp_shape_bounds(def->shape, lower, upper);
+    for (int a = 0; a < sim->def.dim; a++) {
+        across += fabs(def->velocity[a]) * (upper[a] - lower[a]);
+        square += def->velocity[a] * def->velocity[a];
+        fall += def->velocity[a] * sim->def.gravity[a];
+    }
+    if (!(square > 0) || !isfinite(across))
+        return 1;
+    double speed = sqrt(square), length = across / speed, volume = (double)emitter->site_count * pow(emitter->spacing, sim->def.dim);
+    double mean = sqrt(square + 0.5 * fmax(0, fall / speed) * length), part = def->rate * length / (volume * mean);
+    return part < 1 ? part : 1;
+}
+
 static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sites, int64_t count)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
@@ -305,7 +327,10 @@ static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sit
     for (int64_t i = first; i < first + count; i++)
         for (int a = 0; a < sim->def.dim; a++)
             sim->particles.v[a][i] = def->velocity[a];
-    return sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
+    sim->world.fullness = fullness_of(sim, e);
+    result = sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
+    sim->world.fullness = 1;
+    return result;
 }
 
 static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)

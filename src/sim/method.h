@@ -21,6 +21,7 @@ typedef struct rp__world {
     int body_count;
     double wall_force[6][3];            /* of the grains on the walls, over this step */
     int64_t cells[3];                   /* of the domain */
+    double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
 } rp__world;
 
