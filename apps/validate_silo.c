@@ -64,6 +64,8 @@ static bool run_silo(validation *v, double friction, double slot, double until, 
     settings s = { 0 };
     double level = validation_number(v, "floor");
     setting(&s, "material.friction=%.17g", friction);
+    if (friction == 0)
+        setting(&s, "material.friction_dynamic=-1");
     set_slot(&s, validation_number(v, "width"), level, 0.04, slot);
     return run_discharge(v, &s, 1, level, until, d);
 }
