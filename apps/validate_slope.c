@@ -8,7 +8,7 @@
 static const double gravity = 9.81;
 
 typedef struct slope_run {
-    const char *name, *scene, *method;
+    const char *name, *scene, *method; /* "aflip": elastoplastic with that transfer */
     double friction_factor; /* 1, or what a negative control multiplies friction with */
     double duration;
     const char *sampling;   /* NULL: as in the scene */
@@ -25,12 +25,14 @@ static bool open_slope(validation *v, run *r, const slope_run *s, double frictio
                  asin(friction / sqrt(1 - friction * friction / 3)));
     else
         snprintf(mu, sizeof mu, "material.friction=%.17g", friction * s->friction_factor);
-    snprintf(method, sizeof method, "method=%s", s->method);
+    bool aflip = strcmp(s->method, "aflip") == 0;
+    snprintf(method, sizeof method, "method=%s", aflip ? "elastoplastic" : s->method);
     snprintf(duration, sizeof duration, "duration=%.17g", s->duration);
     snprintf(velocity, sizeof velocity, "grains.velocity=[%.17g, 0, 0]", speed);
     snprintf(sampling, sizeof sampling, "grains.sampling=%s", s->sampling ? s->sampling : "regular");
     snprintf(per_cell, sizeof per_cell, "grains.per_cell=%d", s->sampling ? 8 : dim3 ? 8 : 4);
-    const char *set[] = { tilt, mu, method, duration, velocity, sampling, per_cell, NULL };
+    const char *set[] = { tilt, mu, method, duration, velocity, sampling, per_cell, aflip ? "elastoplastic.transfer=aflip" : NULL,
+                          "elastoplastic.flip=0.99", NULL };
     return run_open(v, r, s->scene, set);
 }
 
@@ -78,6 +80,7 @@ void case_incline_flow(validation *v)
         { "2D, default sampling", "scene.yaml", "nonsmooth", 1, 1, "jittered", false },
         { "3D", "scene-3d.yaml", "nonsmooth", 1, 1, NULL, false },
         { "2D elastoplastic", "scene.yaml", "elastoplastic", 1, 1, NULL, false },
+        { "2D elastoplastic, aflip", "scene.yaml", "aflip", 1, 1, NULL, false },
         { "control, 2D with 1.3 \xce\xbc", "scene.yaml", "nonsmooth", 1.3, 1, NULL, false },
         { "control, 2D elastoplastic with 1.3 \xce\xbc", "scene.yaml", "elastoplastic", 1.3, 1, NULL, false },
         { "control, 3D with the circumscribed cone", "scene-3d.yaml", "nonsmooth", 1, 1, NULL, true },
