@@ -647,6 +647,13 @@ static void start_block(void *context, int64_t block, int worker)
     }
 }
 
+/* Residuals count as much as a node is full, so what they leave undecided is the more the emptier it is. */
+static double least_filled(const ns_system *y, int64_t j)
+{
+    double fill = y->stress_cell ? 1 : ns_fill(y, j);
+    return fill > 0.1 ? fill : 0.1;
+}
+
 static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
 {
     sweep *w = context;
@@ -660,7 +667,8 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
             continue;
         for (int a = 0; a < RP_DIM; a++)
             speed += u[a] * u[a];
-        if (speed < w->rest * w->rest)
+        double rest = w->rest / least_filled(y, j);
+        if (speed < rest * rest)
             memset(u, 0, NS_PAD * sizeof *u);
     }
 }

@@ -233,9 +233,14 @@ static bool candidate(const filling *f, const block *b, int n, double p[3])
         return false;
     int64_t cell[3] = { b->index[0] * f->size + n % f->size, b->index[1] * f->size + n / f->size % f->size,
                         def->dim == 3 ? b->index[2] * f->size + n / f->size / f->size : 0 };
-    uint64_t seed = def->kind == RP_JITTERED ? cell_seed(def->seed, cell) : 0;
     for (int i = 0; i < def->dim; i++) {
-        double within = def->kind == RP_JITTERED ? rp__random_unit(seed, 0, (uint64_t)i) : 0.5;
+        double within = 0.5;
+        if (def->kind == RP_JITTERED) { /* the two sub-cells of a pair along the axis mirror each other */
+            int64_t pair[3] = { cell[0], cell[1], cell[2] };
+            pair[i] -= floor_mod(cell[i], 2);
+            within = rp__random_unit(cell_seed(def->seed, pair), 0, (uint64_t)i);
+            within = pair[i] == cell[i] ? within : 1 - within;
+        }
         p[i] = def->origin[i] + def->spacing * ((double)cell[i] + within);
     }
     return true;

@@ -21,7 +21,8 @@ typedef struct rp__sampling_def {
 #define RP_SAMPLING_RADIUS_3D 0.84
 
 /* Points inside `shape` (distance <= 0): x y z each, in *points (free with rp__base_free). Regular: lattice points at cell
- * centres of the spacing; jittered: each moved uniformly within its sub-cell; Poisson: no two closer than a radius chosen
+ * centres of the spacing; jittered: each moved uniformly within its sub-cell, neighbours in pairs to opposite sides along each axis,
+ * so that what a cell holds, and where its middle is, hardly change; Poisson: no two closer than a radius chosen
  * so that the mean density is one point a spacing^d within 2 %. */
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count);
 
