@@ -33,7 +33,7 @@ static const rp_param params[] = {
     { "rest", RP_REAL, AT(rest), 2, 0, 1e3, "", "velocities below this many times what the tolerance leaves undecided are zero", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "", "move grains apart that are packed too tightly; velocities do not change", NULL },
-    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.02, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
+    { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.01, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
     { "static_cohesion", RP_REAL, AT(static_cohesion), 0.3, 0, 10, "", "what touches and rests holds together by this part of the weight of a layer one cell thick", NULL },
     { "slack", RP_REAL, AT(slack), 0.03, 0, 0.5, "", "grains touch from this part below the largest volume fraction on", NULL },
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
