@@ -53,6 +53,19 @@ static void set_walls(const move *m, const double home[3], float low[3], float h
     }
 }
 
+/* A particle keeps its volume where the material flies apart, and so does what its samples fill: without this they would gather on its
+ * rim. Rotations and shear have det A = 1 and stay as they are. */
+static void keep_volume(int dim, float a[9])
+{
+    float plane = a[0] * a[4] - a[1] * a[3];
+    float det = dim == 2 ? plane : a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]);
+    if (!(det > 1e-3f))
+        return;
+    float scale = 1 / (dim == 2 ? sqrtf(det) : cbrtf(det));
+    for (int c = 0; c < (dim == 2 ? 6 : 9); c++)
+        a[c] *= dim == 2 && c % 3 == 2 ? 1 : scale;
+}
+
 static void set_flock(const move *m, int64_t i, const rp__corners *corners, flock *f)
 {
     const rp__carriers *p = m->before, *q = m->after;
@@ -74,6 +87,7 @@ static void set_flock(const move *m, int64_t i, const rp__corners *corners, floc
         f->home[d] = f->owner >= 0 ? q->x[d][f->owner] : to;
         f->shift[d] = (float)(to - f->home[d]);
     }
+    keep_volume(q->def->dim, f->a);
     set_walls(m, f->home, f->low, f->high);
 }
 

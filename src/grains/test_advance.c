@@ -186,6 +186,12 @@ static void motion_ref(const made *a, const made *b, const rp__cells *cells, int
         g[c] = all[c] / sum;
     for (int r = 0; r < 3; r++)
         u[r] = move[r] / sum;
+    double m[9], det; /* I + G with its volume taken out */
+    for (int c = 0; c < 9; c++)
+        m[c] = g[c] + (c % 4 == 0);
+    det = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
+    for (int c = 0; c < 9 && det > 1e-3; c++)
+        g[c] = m[c] / cbrt(det) - (c % 4 == 0);
 }
 
 static double depth_ref(const rp__carriers *q, int64_t i, const double x[3])
