@@ -281,41 +281,43 @@ static void draw_x_tick(surface *s, const axes *a, double at, const char *text)
     draw_text(s, text, x, a->bottom + 12, 6.2, MIDDLE, false);
 }
 
-static void draw_axes(surface *s, const axes *a)
+typedef void tick_function(surface *s, const axes *a, double at, const char *text);
+
+/* Whole decades on a long axis, round numbers on a short one; the range is in log10. */
+static void draw_log_ticks(surface *s, const axes *a, const double range[2], tick_function *draw)
+{
+    static const double round_numbers[] = { 1, 1.5, 2, 3, 5, 7 };
+    double length = range[1] - range[0], step = ceil(length / 8);
+    char text[40];
+    for (double e = floor(range[0]); e <= range[1]; e += length > 1 ? step : 1)
+        for (int k = 0; k < (length > 1 ? 1 : 6); k++) {
+            double at = e + log10(round_numbers[k]);
+            if (at < range[0] || at > range[1])
+                continue;
+            tick_text(pow(10, e) * round_numbers[k], pow(10, e), text, sizeof text);
+            draw(s, a, at, text);
+        }
+}
+
+static void draw_ticks(surface *s, const axes *a, const double range[2], bool logarithmic, int about, tick_function *draw)
 {
     char text[40];
     double first, step;
-    if (a->log_x && a->x[1] - a->x[0] > 0.9) {
-        step = ceil((a->x[1] - a->x[0]) / 8);
-        for (double e = ceil(a->x[0]); e <= a->x[1]; e += step) {
-            tick_text(pow(10, e), pow(10, e), text, sizeof text);
-            draw_x_tick(s, a, e, text);
-        }
-    } else {
-        rp__canvas_ticks(a->x[0], a->x[1], 7, &first, &step);
-        for (int k = 0; k < 40 && first + k * step <= a->x[1] + 1e-9 * step; k++) {
-            double value = first + k * step;
-            if (a->log_x)
-                snprintf(text, sizeof text, "%.2g", pow(10, value));
-            else
-                tick_text(value, step, text, sizeof text);
-            draw_x_tick(s, a, value, text);
-        }
+    if (logarithmic) {
+        draw_log_ticks(s, a, range, draw);
+        return;
     }
-    if (a->log_y && a->y[1] - a->y[0] > 1) {
-        step = ceil((a->y[1] - a->y[0]) / 8);
-        for (double e = ceil(a->y[0]); e <= a->y[1]; e += step) {
-            snprintf(text, sizeof text, "1e%d", (int)e);
-            draw_y_tick(s, a, e, text);
-        }
-    } else {
-        rp__canvas_ticks(a->y[0], a->y[1], 6, &first, &step);
-        for (int k = 0; k < 40 && first + k * step <= a->y[1] + 1e-9 * step; k++) {
-            double value = first + k * step;
-            tick_text(a->log_y ? pow(10, value) : value, step, text, sizeof text);
-            draw_y_tick(s, a, value, text);
-        }
+    rp__canvas_ticks(range[0], range[1], about, &first, &step);
+    for (int k = 0; k < 40 && first + k * step <= range[1] + 1e-9 * step; k++) {
+        tick_text(first + k * step, step, text, sizeof text);
+        draw(s, a, first + k * step, text);
     }
+}
+
+static void draw_axes(surface *s, const axes *a)
+{
+    draw_ticks(s, a, a->x, a->log_x, 7, draw_x_tick);
+    draw_ticks(s, a, a->y, a->log_y, 6, draw_y_tick);
     double frame[10] = { a->left, a->top, a->right, a->top, a->right, a->bottom, a->left, a->bottom, a->left, a->top };
     draw_line(s, frame, 5, 0.8, black, NULL);
 }
