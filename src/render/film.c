@@ -212,21 +212,12 @@ static rp_result add_floor_strip(const rp_film *film, rp_render *render)
         return RP_OK;
     double thick = 0.02 * (sim->upper[across] - sim->lower[across]), depth = 0.5 * sim->cell_size;
     double floor = film->up_sign > 0 ? sim->lower[up] : sim->upper[up];
-    double vertices[24];
-    for (int k = 0; k < 8; k++) {
-        vertices[3 * k + across] = k & 1 ? sim->upper[across] : sim->lower[across];
-        vertices[3 * k + up] = floor - (k & 2 ? 0 : film->up_sign * thick);
-        vertices[3 * k + 2] = k & 4 ? depth : -depth;
-    }
-    int32_t triangles[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
-                              2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5 };
-    rp_mesh mesh = { vertices, triangles, 8, 12 };
-    rp_mesh_set set = rp_default_mesh_set();
-    set.mesh = &mesh;
-    set.smooth = false;
-    set.gloss = 0;
-    set.colour[0] = 120, set.colour[1] = 116, set.colour[2] = 110;
-    return rp_render_add_mesh(render, &set);
+    double low[3], high[3];
+    low[across] = sim->lower[across], high[across] = sim->upper[across];
+    low[up] = fmin(floor, floor - film->up_sign * thick), high[up] = fmax(floor, floor - film->up_sign * thick);
+    low[2] = -depth, high[2] = depth;
+    static const uint8_t grey[3] = { 120, 116, 110 };
+    return rp__film_add_board(render, low, high, grey);
 }
 
 /* ---- opening ---- */

@@ -44,10 +44,14 @@ rp_result rp__film_plane(const rp_field_view *view, int component, const double 
 /* Reads the i-th frame; the sentence names the file. */
 rp_result rp__film_read(const rp_film *film, int64_t i, rp_frame *frame);
 
-/* The view from the text, the scene or the first frame. */
 /* Boards around a bed that fills its box: found in the first frame, drawn in all. */
 rp_result rp__film_find_tray(rp_film *film, const rp_frame *first);
 rp_result rp__film_add_tray(const rp_film *film, rp_render *render);
+
+/* A box from a to b. */
+rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3]);
+
+/* The view from the text, the scene or the first frame. */
 rp_result rp__film_choose_view(rp_film *film, const rp_frame *first);
 /* With camera keys and turntable at a time. */
 rp_view rp__film_view_at(const rp_film *film, double time);

@@ -97,8 +97,7 @@ rp_result rp__film_find_tray(rp_film *film, const rp_frame *first)
     return result;
 }
 
-/* A board: a box from a to b. */
-static rp_result add_board(rp_render *render, const double a[3], const double b[3])
+rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3])
 {
     double vertices[24];
     for (int k = 0; k < 8; k++)
@@ -111,12 +110,13 @@ static rp_result add_board(rp_render *render, const double a[3], const double b[
     set.mesh = &mesh;
     set.smooth = false;
     set.gloss = 0;
-    set.colour[0] = 150, set.colour[1] = 122, set.colour[2] = 95;
+    memcpy(set.colour, colour, 3);
     return rp_render_add_mesh(render, &set);
 }
 
 rp_result rp__film_add_tray(const rp_film *film, rp_render *render)
 {
+    static const uint8_t wood[3] = { 150, 122, 95 };
     const rp_sim_def *sim = film->sim;
     plan p;
     if (!(film->tray > 0) || !make_plan(film, &p))
@@ -133,7 +133,7 @@ rp_result rp__film_add_tray(const rp_film *film, rp_render *render)
         b[across] = a[across] + thick;
         a[along] = sim->lower[along] - (board / 2 ? thick : 0); /* two run past the ends of the others */
         b[along] = sim->upper[along] + (board / 2 ? thick : 0);
-        RP_TRY(add_board(render, a, b));
+        RP_TRY(rp__film_add_board(render, a, b, wood));
     }
     return RP_OK;
 }

@@ -1,19 +1,11 @@
 /* Films of a small run: frames and bodies to pictures, views, colours, samples, videos, and what may be wrong with a folder. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "render/film_tests.h"
 
 #include <math.h>
-#include <repose/output.h>
-#include <repose/render.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char scene_text[] = "title: Test\n"
                                  "method: ballistic\n"
@@ -32,31 +24,15 @@ static char folder[] = "test_film_XXXXXX";
 
 static void remove_folder(void)
 {
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(film_remove(folder), 0);
 }
 
 static int run_scene(void **state)
 {
     (void)state;
-    rp_scene *scene = NULL;
-    rp_sim *sim = NULL;
-    rp_output *output = NULL;
     if (!mkdtemp(folder))
         return -1;
-    assert_int_equal(rp_scene_parse(scene_text, "test", NULL, NULL, &scene), RP_OK);
-    assert_int_equal(rp_sim_create(rp_scene_sim_def(scene), &sim), RP_OK);
-    assert_int_equal(rp_output_create(folder, scene, true, &output), RP_OK);
-    assert_int_equal(rp_output_start(output, sim), RP_OK);
-    while (!rp_sim_done(sim)) {
-        rp_step_stats stats;
-        assert_int_equal(rp_sim_step(sim, &stats), RP_OK);
-        assert_int_equal(rp_output_step(output, sim, &stats), RP_OK);
-    }
-    rp_output_destroy(output);
-    rp_sim_destroy(sim);
-    rp_scene_destroy(scene);
+    film_run(scene_text, folder);
     return 0;
 }
 
@@ -69,30 +45,17 @@ static int clean_up(void **state)
 
 static rp_film_def small_film(void)
 {
-    rp_film_def def = rp_default_film_def();
-    def.width = 64, def.height = 48, def.quality = RP_DRAFT, def.samples = 4;
-    return def;
+    return film_small(64, 48, 4);
 }
 
 static rp_image picture(const rp_film_def *def, int64_t i)
 {
-    rp_film *film = NULL;
-    rp_image image = { 0 };
-    assert_int_equal(rp_film_open(folder, def, &film), RP_OK);
-    assert_int_equal(rp_film_picture(film, i, NULL, NULL, &image), RP_OK);
-    rp_film_close(film);
-    return image;
+    return film_image(folder, def, i);
 }
 
-/* How far two pictures of the film are apart. */
 static double apart(const rp_film_def *a, int64_t i, const rp_film_def *b, int64_t j)
 {
-    rp_image x = picture(a, i), y = picture(b, j);
-    double mean, worst;
-    assert_int_equal(rp_image_compare(&x, &y, &mean, &worst), RP_OK);
-    rp_image_free(&x);
-    rp_image_free(&y);
-    return worst;
+    return film_apart(folder, a, i, b, j);
 }
 
 static void frames_become_pictures(void **state)

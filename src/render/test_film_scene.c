@@ -1,19 +1,11 @@
 /* What a scene says about its pictures: camera keys, turntable, lens and shutter, lamp and sun, a palette for each material, boards around
  * a bed; and what rp_film_def puts in place of it. */
 #include "render/film.h"
+#include "render/film_tests.h"
 
 #include <math.h>
-#include <repose/output.h>
-#include <repose/render.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const scene_text = "title: Test\n"
                                       "method: ballistic\n"
@@ -36,49 +28,23 @@ static char folder[] = "test_film_scene_XXXXXX";
 static void run(const char *grains, const char *more)
 {
     char text[2048];
-    rp_scene *scene = NULL;
-    rp_sim *sim = NULL;
-    rp_output *output = NULL;
     snprintf(text, sizeof text, "%s%s%s", scene_text, grains, more);
-    assert_int_equal(rp_scene_parse(text, "test", NULL, NULL, &scene), RP_OK);
-    assert_int_equal(rp_sim_create(rp_scene_sim_def(scene), &sim), RP_OK);
-    assert_int_equal(rp_output_create(folder, scene, true, &output), RP_OK);
-    assert_int_equal(rp_output_start(output, sim), RP_OK);
-    while (!rp_sim_done(sim)) {
-        rp_step_stats stats;
-        assert_int_equal(rp_sim_step(sim, &stats), RP_OK);
-        assert_int_equal(rp_output_step(output, sim, &stats), RP_OK);
-    }
-    rp_output_destroy(output);
-    rp_sim_destroy(sim);
-    rp_scene_destroy(scene);
+    film_run(text, folder);
 }
 
 static rp_film_def small_film(void)
 {
-    rp_film_def def = rp_default_film_def();
-    def.width = 96, def.height = 72, def.quality = RP_DRAFT, def.samples = 8;
-    return def;
+    return film_small(96, 72, 8);
 }
 
 static rp_image picture(const rp_film_def *def, int64_t i)
 {
-    rp_film *film = NULL;
-    rp_image image = { 0 };
-    assert_int_equal(rp_film_open(folder, def, &film), RP_OK);
-    assert_int_equal(rp_film_picture(film, i, NULL, NULL, &image), RP_OK);
-    rp_film_close(film);
-    return image;
+    return film_image(folder, def, i);
 }
 
 static double apart(const rp_film_def *a, const rp_film_def *b, int64_t i)
 {
-    rp_image x = picture(a, i), y = picture(b, i);
-    double mean, worst;
-    assert_int_equal(rp_image_compare(&x, &y, &mean, &worst), RP_OK);
-    rp_image_free(&x);
-    rp_image_free(&y);
-    return worst;
+    return film_apart(folder, a, i, b, i);
 }
 
 static int make_folder(void **state)
@@ -90,9 +56,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    char command[80];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return film_remove(folder);
 }
 
 static rp_film *open_film(const rp_film_def *def)
