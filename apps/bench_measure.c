@@ -246,7 +246,7 @@ static void remove_folder(const char *folder)
 {
     DIR *list = opendir(folder);
     for (struct dirent *e; list && (e = readdir(list));) {
-        char path[512];
+        char path[1024];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         unlink(path); /* . and .. stay */
     }
@@ -258,7 +258,9 @@ static void remove_folder(const char *folder)
 /* The distances of a mesh of 100 000 triangles made, and found again, in a cache of its own. */
 static bool measure_mesh(FILE *to)
 {
-    char folder[] = "/tmp/repose-bench-XXXXXX";
+    const char *place = getenv("TMPDIR");
+    char folder[600];
+    snprintf(folder, sizeof folder, "%s/repose-bench-XXXXXX", place && place[0] ? place : "/tmp");
     double *v = malloc(3 * VERTICES * sizeof *v), seconds[2] = { 0 };
     int32_t *t = malloc(3 * TRIANGLES * sizeof *t);
     bool good = v && t && mkdtemp(folder);

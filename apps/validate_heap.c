@@ -68,17 +68,29 @@ static int heap_heights(const run *r, const plate *p, double *x, double *heights
     return bins;
 }
 
-static void check_angle(validation *v, const heap_run *h, const double *x, const double *heights, int bins)
+enum { MOST_HEAPS = 4 };
+
+typedef struct heaps {
+    double x[MOST_HEAPS][BINS], height[MOST_HEAPS][BINS];
+    rp_plot_line lines[MOST_HEAPS];
+    int count;
+} heaps;
+
+/* The heap as it is: its angle, and a line of the plot. */
+static void add_heap(validation *v, heaps *all, const heap_run *h, const run *r, const plate *p)
 {
-    double angle = 0.5 * (side_angle(x, heights, bins, -1) + side_angle(x, heights, bins, 1));
+    double *x = all->x[all->count], *height = all->height[all->count];
+    int bins = heap_heights(r, p, x, height);
+    double angle = 0.5 * (side_angle(x, height, bins, -1) + side_angle(x, height, bins, 1));
     validation_check(v, CHECK_ABSOLUTE, "angle", atan(h->friction) * 180 / acos(-1.0), angle, "%s: angle of repose [degrees]", h->name);
+    all->lines[all->count++] = (rp_plot_line){ .name = h->name, .x = x, .y = height, .count = bins };
 }
 
-static void plot_heaps(validation *v, const rp_plot_line *lines, int count)
+static void plot_heaps(validation *v, const heaps *all)
 {
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "Heaps on a plate", plot.x_label = "x [m]", plot.y_label = "height [m]";
-    plot.lines = lines, plot.line_count = count;
+    plot.lines = all->lines, plot.line_count = all->count;
     validation_plot(v, "heaps", "Heaps left on a plate", &plot);
 }
 
@@ -152,8 +164,8 @@ void case_heap(validation *v)
         { "\xce\xbc = 0.5, elastoplastic", "elastoplastic", 0.5, 1 },
     };
     enum { RUNS = sizeof runs / sizeof *runs };
-    static double x[RUNS][BINS], y[RUNS][BINS];
-    rp_plot_line lines[RUNS];
+    static heaps all;
+    all.count = 0;
     plate p = plate_of(v);
     for (int k = 0; k < RUNS; k++) {
         run r;
@@ -162,16 +174,14 @@ void case_heap(validation *v)
         const rp_sim_def *def = rp_sim_definition(r.sim);
         creep c = { 0 };
         bool good = run_until(v, &r, def->duration - 1) && run_creep(v, &r, &p, 1, &c);
-        int bins = heap_heights(&r, &p, x[k], y[k]);
-        lines[k] = (rp_plot_line){ .name = runs[k].name, .x = x[k], .y = y[k], .count = bins };
-        check_angle(v, &runs[k], x[k], y[k], bins);
+        add_heap(v, &all, &runs[k], &r, &p);
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), fabs(c.sunk) / def->cell_size,
                          "%s: sinking in the last second, in cells", runs[k].name);
         run_close(&r);
         if (!good)
             return;
     }
-    plot_heaps(v, lines, RUNS);
+    plot_heaps(v, &all);
 }
 
 /* ---- does it stay? ---- */
@@ -199,8 +209,8 @@ void case_heap_rest(validation *v)
         { "\xce\xbc = 0.5, half the cell", "nonsmooth", 0.5, 2 },
     };
     enum { RUNS = sizeof runs / sizeof *runs };
-    static double x[RUNS][BINS], y[RUNS][BINS];
-    rp_plot_line lines[RUNS];
+    static heaps all;
+    all.count = 0;
     plate p = plate_of(v);
     for (int k = 0; k < RUNS; k++) {
         run r;
@@ -211,9 +221,7 @@ void case_heap_rest(validation *v)
         double rest = run_to_rest(v, &r, &p, most * def->cell_size / later, def->duration - later);
         creep c;
         if (run_creep(v, &r, &p, later, &c)) {
-            int bins = heap_heights(&r, &p, x[k], y[k]);
-            lines[k] = (rp_plot_line){ .name = runs[k].name, .x = x[k], .y = y[k], .count = bins };
-            check_angle(v, &runs[k], x[k], y[k], bins);
+            add_heap(v, &all, &runs[k], &r, &p);
             validation_check(v, CHECK_BELOW, NULL, def->duration - later, rest, "%s: time until it stands [s]", runs[k].name);
             validation_check(v, CHECK_BELOW, NULL, most, c.farthest / def->cell_size, "%s: farthest way of a particle in %g s after that, in cells",
                              runs[k].name, later);
@@ -223,5 +231,5 @@ void case_heap_rest(validation *v)
         if (v->trouble[0])
             return;
     }
-    plot_heaps(v, lines, RUNS);
+    plot_heaps(v, &all);
 }

@@ -13,6 +13,7 @@
 #endif
 
 #include "nonsmooth/contact.h"
+#include "nonsmooth/tile.h"
 #include "nonsmooth/wide.h"
 
 #include "base/error.h"
@@ -46,53 +47,6 @@ typedef struct sweep {
     double still_square, still_largest; /* changes below which a block is left out, squared */
     int64_t take_off, stick, slide;
 } sweep;
-
-/* Rows of a tile along the first axis: a node of the block before, four of the one in the middle, one of the block after. */
-NS_INLINE void tile_row(const ns_system *y, const int32_t *neighbour, int row, int64_t from[3])
-{
-    int t = row * NS_TILE_SIDE;
-    for (int k = 0; k < 3; k++) {
-        int at = t + (k == 0 ? 0 : k == 1 ? 1 : NS_TILE_SIDE - 1);
-        int64_t b = neighbour[y->tile_neighbour[at]];
-        from[k] = b < 0 ? -1 : NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[at]);
-    }
-}
-
-NS_INLINE ns_four four_at(const double *u, int64_t at)
-{
-    return at < 0 ? (ns_four){ 0 } : *(const ns_four *)(u + at);
-}
-
-static void load_tile(const ns_system *y, int64_t block, double *restrict tile)
-{
-    const int32_t *neighbour = y->grid.neighbour[block];
-    for (int row = 0; row < NS_TILE / NS_TILE_SIDE; row++) {
-        int64_t from[3];
-        ns_four *to = (ns_four *)tile + row * NS_TILE_SIDE;
-        tile_row(y, neighbour, row, from);
-        to[0] = four_at(y->u, from[0]);
-        for (int k = 0; k < RP_BLOCK; k++)
-            to[1 + k] = from[1] < 0 ? (ns_four){ 0 } : ((const ns_four *)(y->u + from[1]))[k];
-        to[NS_TILE_SIDE - 1] = four_at(y->u, from[2]);
-    }
-}
-
-static void store_tile(ns_system *y, int64_t block, const double *restrict tile)
-{
-    const int32_t *neighbour = y->grid.neighbour[block];
-    for (int row = 0; row < NS_TILE / NS_TILE_SIDE; row++) {
-        int64_t to[3];
-        const ns_four *from = (const ns_four *)tile + row * NS_TILE_SIDE;
-        tile_row(y, neighbour, row, to);
-        if (to[0] >= 0)
-            *(ns_four *)(y->u + to[0]) = from[0];
-        if (to[1] >= 0)
-            for (int k = 0; k < RP_BLOCK; k++)
-                ((ns_four *)(y->u + to[1]))[k] = from[1 + k];
-        if (to[2] >= 0)
-            *(ns_four *)(y->u + to[2]) = from[NS_TILE_SIDE - 1];
-    }
-}
 
 /* After a visit, nodes held by a wall go back to rest. */
 static void load_mask(const ns_system *y, int64_t block, int32_t *restrict held, int *count)
@@ -307,7 +261,7 @@ static void sweep_block(const sweep *w, int64_t block)
         _Alignas(64) double tile[NS_TILE * NS_PAD];
         int32_t held[NS_TILE];
         int held_count = 0;
-        load_tile(y, block, tile);
+        ns_load_tile(y, block, tile);
         if (y->masked[block])
             load_mask(y, block, held, &held_count);
         if (!w->backward)
@@ -315,7 +269,7 @@ static void sweep_block(const sweep *w, int64_t block)
         sweep_stresses(w, block, tile, NULL, held, held_count, sums);
         if (w->backward)
             contacts_of_block(w, block, tile, false, sums);
-        store_tile(y, block, tile);
+        ns_store_tile(y, block, tile);
     }
 done:
     if (w->backward)
@@ -485,7 +439,7 @@ static void check_block(sweep *w, int64_t block)
     ns_system *y = w->y;
     double sums[SUMS] = { 0 };
     _Alignas(64) double tile[NS_TILE * NS_PAD];
-    load_tile(y, block, tile);
+    ns_load_tile(y, block, tile);
     for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
         int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
         int64_t i = block * RP_BLOCK_NODES + l;
