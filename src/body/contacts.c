@@ -179,6 +179,17 @@ static rp_result add_deepest(const rp__body *bodies, int a, int b, const rp__bod
     return rp__vec3_norm(rp__vec3_sub(t.point, g->all[deepest].point)) > 1e-9 * bodies[a].radius ? add(g, &t) : RP_OK;
 }
 
+/* Adds a touch unless it is on the far side of a body that is deep inside. */
+static rp_result add_facing(const rp__body *body, int dim, touch *t, gathered *g)
+{
+    make_axes(t, dim);
+    double cosine = facing(body, t);
+    if (cosine > 0)
+        return RP_OK;
+    t->flat = cosine < -1 + 1e-6;
+    return add(g, t);
+}
+
 static rp_result touch_body(const rp__body *bodies, int a, int b, const rp__body_room *room, double dt, gathered *g)
 {
     const rp__body *body = &bodies[a], *other = &bodies[b];
@@ -194,12 +205,7 @@ static rp_result touch_body(const rp__body *bodies, int a, int b, const rp__body
             continue;
         t.axis[0] = rp__vec3_unit(n, rp__vec3_make(0, 0, 1));
         t.mu = fmin(coefficient(&body->def.surface), coefficient(&other->def.surface));
-        make_axes(&t, room->dim);
-        double cosine = facing(body, &t);
-        if (cosine > 0) /* the far side of a body that is deep inside */
-            continue;
-        t.flat = cosine < -1 + 1e-6;
-        RP_TRY(add(g, &t));
+        RP_TRY(add_facing(body, room->dim, &t, g));
     }
     RP_TRY(add_deepest(bodies, a, b, room, first, g));
     thin(g, first, room->dim);
@@ -225,12 +231,7 @@ static rp_result touch_wall(const rp__body *bodies, int a, int face, const rp__b
         if (!(t.distance < near))
             continue;
         t.mu = fmin(coefficient(&body->def.surface), coefficient(&room->wall[face]));
-        make_axes(&t, room->dim);
-        double cosine = facing(body, &t);
-        if (cosine > 0) /* the far side of a body that is deep inside */
-            continue;
-        t.flat = cosine < -1 + 1e-6;
-        RP_TRY(add(g, &t));
+        RP_TRY(add_facing(body, room->dim, &t, g));
     }
     RP_TRY(add_deepest(bodies, a, -1 - face, room, first, g));
     thin(g, first, room->dim);

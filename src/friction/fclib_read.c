@@ -1,36 +1,17 @@
 /* Reading problems of the FCLIB collection. Nothing in a file is believed: kinds, sizes and indices are checked before memory is
  * asked for, and every refusal names the dataset. */
 #include "friction/fclib.h"
+#include "friction/hdf5_quiet.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_LENGTH = 128, MAX_TEXT = 65536 };
-
-typedef struct quiet {
-    H5E_auto2_t function;
-    void *data;
-} quiet;
-
-/* HDF5 prints its errors unless told not to. */
-static quiet be_quiet(void)
-{
-    quiet q;
-    H5Eget_auto2(H5E_DEFAULT, &q.function, &q.data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return q;
-}
-
-static void speak_again(quiet q)
-{
-    H5Eset_auto2(H5E_DEFAULT, q.function, q.data);
-}
 
 /* True when every link of `path` under `parent` is there, and a hard one: links to other files are not followed. */
 static bool has(hid_t parent, const char *path)
@@ -463,7 +444,7 @@ static rp_result read_open_file(hid_t file, rp_friction **problem)
 
 static rp_result read_with(const char *path, hid_t access, rp_friction **problem)
 {
-    quiet q = be_quiet();
+    rp__friction_quiet q = rp__friction_be_quiet();
     if (access >= 0)
         H5Pset_fclose_degree(access, H5F_CLOSE_STRONG); /* also what a damaged file left open inside HDF5 */
     hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
@@ -476,7 +457,7 @@ static rp_result read_with(const char *path, hid_t access, rp_friction **problem
     }
     if (access >= 0)
         H5Pclose(access);
-    speak_again(q);
+    rp__friction_speak_again(q);
     return result == RP_OK ? RP_OK : rp__base_fail_prefix(result, "%s: ", path);
 }
 

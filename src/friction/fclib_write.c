@@ -2,9 +2,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "friction/hdf5_quiet.h"
 #include "friction/problem.h"
 
-#include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,19 +175,6 @@ static rp_result finish(writer *w, rp__file *target, const char *path, rp_result
     return result;
 }
 
-typedef struct quiet {
-    H5E_auto2_t function;
-    void *data;
-} quiet;
-
-static quiet be_quiet(void)
-{
-    quiet q;
-    H5Eget_auto2(H5E_DEFAULT, &q.function, &q.data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return q;
-}
-
 rp_result rp_friction_write(const rp_friction *p, const char *path, const double *r, const double *u)
 {
     if (!p || !path)
@@ -196,14 +183,14 @@ rp_result rp_friction_write(const rp_friction *p, const char *path, const double
         return rp__base_fail(RP_UNSUPPORTED, "a problem given as an operator has no matrix to write");
     rp__file target;
     RP_TRY(rp__file_begin_path(&target, path));
-    quiet q = be_quiet();
+    rp__friction_quiet q = rp__friction_be_quiet();
     writer w = { .file = H5Fcreate(target.part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) };
     w.failed = w.file < 0;
     rp_result result = w.failed ? RP_OK : write_problem(&w, p);
     if (result == RP_OK && !w.failed && (r || u))
         result = write_answers(&w, p, r, u);
     result = finish(&w, &target, path, result);
-    H5Eset_auto2(H5E_DEFAULT, q.function, q.data);
+    rp__friction_speak_again(q);
     return result;
 }
 
@@ -226,7 +213,7 @@ rp_result rp_friction_write_solution(const rp_friction *p, const char *source, c
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_write_solution: an argument is NULL");
     rp__file target;
     RP_TRY(rp__file_begin_path(&target, path));
-    quiet q = be_quiet();
+    rp__friction_quiet q = rp__friction_be_quiet();
     writer w = { .file = -1 };
     rp_result result = copy_file(source, target.part);
     if (result == RP_OK) {
@@ -236,6 +223,6 @@ rp_result rp_friction_write_solution(const rp_friction *p, const char *source, c
             result = write_answers(&w, p, r, u);
     }
     result = finish(&w, &target, path, result);
-    H5Eset_auto2(H5E_DEFAULT, q.function, q.data);
+    rp__friction_speak_again(q);
     return result;
 }
