@@ -115,11 +115,21 @@ double table_at(const table *t, int row, int column);
 
 /* ---- the cases ---- */
 
+/* What the numbers of a case are held against; the page is in this order. */
+typedef enum case_group {
+    AGAINST_THEORY,
+    AGAINST_GRAINS,
+    AGAINST_EXPERIMENTS,
+    AGAINST_ITSELF,
+    CASE_GROUPS
+} case_group;
+
 typedef struct validation_case {
     const char *name;
+    case_group group;
     void (*run)(validation *v);
 } validation_case;
-extern const validation_case validate_cases[]; /* ends with a NULL name */
+extern const validation_case validate_cases[]; /* group by group; ends with a NULL name */
 
 /* validate_exact.c */
 void case_contact_law(validation *v);

@@ -37,6 +37,20 @@ static void difference_of(const check *c, char *difference, char *allowed, size_
     }
 }
 
+/* The numbers of a row as they are shown. */
+typedef struct row_text {
+    char reference[32], ours[32], difference[32], allowed[32];
+} row_text;
+
+static row_text text_of_row(const check *c)
+{
+    row_text t;
+    number(t.reference, sizeof t.reference, c->reference);
+    number(t.ours, sizeof t.ours, c->ours);
+    difference_of(c, t.difference, t.allowed, sizeof t.difference);
+    return t;
+}
+
 static const char *verdict_of_case(const validation *v)
 {
     return v->trouble[0] ? "NOT CARRIED OUT" : validation_failed(v) ? "FAIL" : "pass";
@@ -49,11 +63,8 @@ void report_table(FILE *stream, const validation *v)
         fprintf(stream, "  %s\n", v->trouble);
     for (int i = 0; i < v->check_count; i++) {
         const check *c = &v->checks[i];
-        char reference[32], ours[32], difference[32], allowed[32];
-        number(reference, sizeof reference, c->reference);
-        number(ours, sizeof ours, c->ours);
-        difference_of(c, difference, allowed, sizeof difference);
-        fprintf(stream, "  %-62s %11s %11s %10s %9s  %s\n", c->quantity, reference, ours, difference, allowed, verdict_of(c));
+        row_text t = text_of_row(c);
+        fprintf(stream, "  %-62s %11s %11s %10s %9s  %s\n", c->quantity, t.reference, t.ours, t.difference, t.allowed, verdict_of(c));
     }
     if (validation_failed(v) && validation_text(v, "known")[0])
         fprintf(stream, "  known: %s\n", validation_text(v, "known"));
@@ -166,7 +177,7 @@ bool report_section(const validation *v, const char *folder)
         failed += !v->checks[i].passed;
     /* the first line is the row of the page's table: verdict, rows, failed rows, seconds */
     fprintf(stream, "<!-- %s | %d | %d | %.1f -->\n", verdict_of_case(v), v->check_count, failed, v->seconds);
-    fprintf(stream, "## %s\n\n%s\n\n", v->name, validation_text(v, "title"));
+    fprintf(stream, "### %s\n\n%s\n\n", v->name, validation_text(v, "title"));
     paragraph(stream, v, "compares", "Compared:");
     paragraph(stream, v, "reference", "Reference:");
     paragraph(stream, v, "tolerance", "Tolerance:");
@@ -175,14 +186,11 @@ bool report_section(const validation *v, const char *folder)
     fprintf(stream, "| quantity | reference | ours | difference | allowed | verdict |\n|---|---|---|---|---|---|\n");
     for (int i = 0; i < v->check_count; i++) {
         const check *c = &v->checks[i];
-        char reference[32], ours[32], difference[32], allowed[32];
-        number(reference, sizeof reference, c->reference);
-        number(ours, sizeof ours, c->ours);
-        difference_of(c, difference, allowed, sizeof difference);
+        row_text t = text_of_row(c);
+        const char *bold = c->passed ? "" : "**";
         fprintf(stream, "| ");
         cell(stream, c->quantity);
-        fprintf(stream, " | %s | %s | %s | %s | %s%s%s |\n", reference, ours, difference, allowed, c->passed ? "" : "**",
-                verdict_of(c), c->passed ? "" : "**");
+        fprintf(stream, " | %s | %s | %s | %s | %s%s%s |\n", t.reference, t.ours, t.difference, t.allowed, bold, verdict_of(c), bold);
     }
     fprintf(stream, "\n");
     if (validation_failed(v))
@@ -202,25 +210,32 @@ bool report_section(const validation *v, const char *folder)
     return fclose(stream) == 0 && good;
 }
 
-static bool section_line(const char *folder, const char *name, char *line, size_t size)
+/* ---- the page ---- */
+
+/* What the first line of a section tells. */
+typedef struct summary {
+    char verdict[32];
+    int rows, failed;
+    double seconds;
+    bool found;
+} summary;
+
+static summary summary_of(const char *folder, const char *name)
 {
-    char path[1400];
+    summary s = { .verdict = "not run yet" };
+    char path[1400], line[256] = "";
     snprintf(path, sizeof path, "%s/validation/%s.md", folder, name);
     FILE *stream = fopen(path, "r");
     if (!stream)
-        return false;
-    char raw[256] = "";
-    bool good = fgets(raw, sizeof raw, stream) != NULL && strncmp(raw, "<!-- ", 5) == 0;
+        return s;
+    s.found = fgets(line, sizeof line, stream) && sscanf(line, "<!-- %31[^|] | %d | %d | %lf -->", s.verdict, &s.rows, &s.failed, &s.seconds) == 4;
     fclose(stream);
-    char *end = strstr(raw, " -->");
-    if (!good || !end)
-        return false;
-    *end = '\0';
-    snprintf(line, size, "%s", raw + 5);
-    return true;
+    for (size_t n = strlen(s.verdict); s.found && n && s.verdict[n - 1] == ' ';)
+        s.verdict[--n] = '\0';
+    return s;
 }
 
-/* Copies a file of text, without its first line when that is the row of the table. */
+/* Copies a file of text, without its first line when that is the summary. */
 static void append_file(FILE *stream, const char *path)
 {
     char line[4096];
@@ -234,6 +249,49 @@ static void append_file(FILE *stream, const char *path)
     fclose(section);
 }
 
+static const char *const group_titles[CASE_GROUPS] = {
+    [AGAINST_THEORY] = "Exact solutions and limit analysis",
+    [AGAINST_GRAINS] = "Grains one by one, and another continuum",
+    [AGAINST_EXPERIMENTS] = "Experiments and their laws",
+    [AGAINST_ITSELF] = "The program against itself",
+};
+
+static void write_totals(FILE *stream, const char *folder)
+{
+    int cases[CASE_GROUPS] = { 0 }, whole[CASE_GROUPS] = { 0 }, rows[CASE_GROUPS] = { 0 }, failed[CASE_GROUPS] = { 0 }, all[4] = { 0 };
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        summary s = summary_of(folder, c->name);
+        cases[c->group]++, whole[c->group] += s.found && strcmp(s.verdict, "pass") == 0;
+        rows[c->group] += s.rows, failed[c->group] += s.failed;
+    }
+    fprintf(stream, "| | cases | whole | rows | agree |\n|---|---|---|---|---|\n");
+    for (int g = 0; g < CASE_GROUPS; g++) {
+        fprintf(stream, "| %s | %d | %d | %d | %d |\n", group_titles[g], cases[g], whole[g], rows[g], rows[g] - failed[g]);
+        all[0] += cases[g], all[1] += whole[g], all[2] += rows[g], all[3] += rows[g] - failed[g];
+    }
+    fprintf(stream, "| **all** | **%d** | **%d** | **%d** | **%d** |\n\n", all[0], all[1], all[2], all[3]);
+}
+
+static void write_group(FILE *stream, case_group group, const char *cases, const char *folder)
+{
+    fprintf(stream, "### %s\n\n| case | | verdict | rows | failed | why it fails | seconds | set |\n|---|---|---|---|---|---|---|---|\n", group_titles[group]);
+    for (const validation_case *c = validate_cases; c->name; c++) {
+        if (c->group != group)
+            continue;
+        validation v = { .name = c->name };
+        snprintf(v.folder, sizeof v.folder, "%s/%s", cases, c->name);
+        validation_read(&v);
+        summary s = summary_of(folder, c->name);
+        const char *set = strcmp(validation_text(&v, "affordable"), "true") == 0 ? "validate" : "validate-all";
+        fprintf(stream, "| [%s](#%s) | %s | %s |", c->name, c->name, validation_text(&v, "title"), s.verdict);
+        if (s.found)
+            fprintf(stream, " %d | %d | %s | %.1f | %s |\n", s.rows, s.failed, s.failed ? validation_text(&v, "cause") : "", s.seconds, set);
+        else
+            fprintf(stream, " | | | | %s |\n", set);
+    }
+    fprintf(stream, "\n");
+}
+
 bool report_page(const char *cases, const char *folder)
 {
     char path[1200];
@@ -243,23 +301,19 @@ bool report_page(const char *cases, const char *folder)
         return false;
     fprintf(stream,
             "# Validation\n\n"
-            "This page is made by `repose validate --page docs`: numbers of the program beside theory, experiments and grain-by-grain "
-            "runs. A case that fails is shown as failing. Scenes, reference data and tolerances of a case are in "
-            "`validation/NAME`; `repose validate NAME` repeats it, `make validate` the affordable set, `make validate-all` "
-            "everything. Rows named *control* repeat a comparison with friction made wrong on purpose: they must fail, or the "
-            "comparison would be too loose to mean anything.\n\n"
-            "| case | | verdict | rows | failed | seconds | set |\n|---|---|---|---|---|---|---|\n");
+            "Numbers of the program beside theory, grain-by-grain runs and experiments. A comparison that fails is shown as failing, with what was "
+            "measured of its cause. This page is made by `repose validate --page docs`; scenes, reference data and tolerances of a case are in "
+            "`validation/NAME`. `repose validate NAME` repeats a case, `make validate` the affordable set, `make validate-all` everything.\n\n"
+            "Rows named *control* repeat a comparison with friction made wrong on purpose: they must fail, or the comparison would be too loose to "
+            "mean anything. Where nothing else is said the method is `nonsmooth`. Seconds are those of one thread.\n\n"
+            "## Overview\n\n");
+    write_totals(stream, folder);
+    for (int g = 0; g < CASE_GROUPS; g++)
+        write_group(stream, (case_group)g, cases, folder);
+    case_group last = CASE_GROUPS;
     for (const validation_case *c = validate_cases; c->name; c++) {
-        validation v = { .name = c->name };
-        char line[256];
-        snprintf(v.folder, sizeof v.folder, "%s/%s", cases, c->name);
-        validation_read(&v);
-        bool found = section_line(folder, c->name, line, sizeof line);
-        fprintf(stream, "| [%s](#%s) | %s | %s | %s |\n", c->name, c->name, validation_text(&v, "title"),
-                found ? line : "not run yet | | | ", strcmp(validation_text(&v, "affordable"), "true") == 0 ? "validate" : "validate-all");
-    }
-    fprintf(stream, "\n");
-    for (const validation_case *c = validate_cases; c->name; c++) {
+        if (c->group != last)
+            fprintf(stream, "## %s: the cases\n\n", group_titles[last = c->group]);
         snprintf(path, sizeof path, "%s/validation/%s.md", folder, c->name);
         append_file(stream, path);
     }

@@ -23,7 +23,7 @@ rows = [row for result in report["results"] for row in result["rows"]]
 assert len(rows) == 14 and all(row["passed"] for row in rows), rows
 PY
 grep -q 'contact-law.*pass' page/validation.md || fail "the page lacks a verdict"
-grep -q '^## free-fall' page/validation.md || fail "the page lacks a section"
+grep -q '^### free-fall' page/validation.md || fail "the page lacks a section"
 
 # A tolerance that nothing meets must fail the case, and the exit code must tell.
 mkdir cases
