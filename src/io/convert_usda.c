@@ -11,14 +11,7 @@ typedef void (*put_fn)(FILE *stream, const rp_frame *frame);
 
 static double component(const rp_field_view *view, int c, int64_t i)
 {
-    int64_t at = c * view->stride + i;
-    switch (view->info.type) {
-    case RP_F64: return ((const double *)view->data)[at];
-    case RP_F32: return (double)((const float *)view->data)[at];
-    case RP_I64: return (double)((const int64_t *)view->data)[at];
-    case RP_I32: return ((const int32_t *)view->data)[at];
-    }
-    return 0;
+    return rp__io_element(view, c * view->stride + i);
 }
 
 static void put_vectors(FILE *stream, const rp_field_view *view)

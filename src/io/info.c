@@ -120,7 +120,7 @@ static rp_result end_facts(facts *f, rp_result result, char **text)
 
 /* ---- a frame ---- */
 
-static double element(const rp_field_view *view, int64_t at)
+double rp__io_element(const rp_field_view *view, int64_t at)
 {
     switch (view->info.type) {
     case RP_F64: return ((const double *)view->data)[at];
@@ -139,7 +139,7 @@ static int64_t range(const rp_field_view *view, double *least, double *most)
     *most = -INFINITY;
     for (int c = 0; c < view->info.components; c++)
         for (int64_t i = 0; i < view->count; i++) {
-            double x = element(view, c * view->stride + i);
+            double x = rp__io_element(view, c * view->stride + i);
             bad += !isfinite(x);
             *least = x < *least ? x : *least;
             *most = x > *most ? x : *most;

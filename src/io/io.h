@@ -31,6 +31,9 @@ int rp__io_vtk_component(int components, int c);
 /* Planar to interleaved: row i of `rows` holds the components of particle first + i, in the order of VTK. */
 void rp__io_gather(const rp_field_view *view, int64_t first, int64_t count, void *rows);
 
+/* Component c of particle i is element c * stride + i. */
+double rp__io_element(const rp_field_view *view, int64_t at);
+
 /* ---- checksums ---- */
 
 uint64_t rp__io_crc64(uint64_t crc, const void *data, size_t size); /* CRC-64/XZ; start with 0, may be continued */
