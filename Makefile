@@ -3,14 +3,18 @@ BUILD  ?= build
 JOBS   ?= $(shell nproc)
 PRESET ?= release
 
-.PHONY: all packages configure build demo test check-all bench validate validate-all gallery clean help
+.PHONY: all packages configure build demo test check-all check-clang check-asan check-tsan check-fuzz bench validate validate-all gallery clean help
 
 all: build
 
 help:
 	@echo "make demo      install packages, build, run the main scene, leave a picture and a video in out/demo"
 	@echo "make test      install packages, build, run every test"
-	@echo "make check-all the tests again under sanitizers and with clang"
+	@echo "make check-all the tests again with clang and under sanitizers, and the fuzzers; or one of its parts:"
+	@echo "     check-clang    every test, built by clang"
+	@echo "     check-asan     every test under the address and undefined-behaviour sanitizers"
+	@echo "     check-tsan     the tests that share work out to threads, under the thread sanitizer"
+	@echo "     check-fuzz     every fuzzer for FUZZ_SECONDS (30)"
 	@echo "make validate  numbers beside theory and experiments, to docs/validation.md;  make validate-all  the costly ones too"
 	@echo "make bench     benchmarks;  make gallery  pictures of every bundled scene"
 
@@ -33,6 +37,9 @@ test: build
 
 check-all: packages
 	@tools/check_all
+
+check-clang check-asan check-tsan check-fuzz: packages
+	@tools/check_all $(@:check-%=%)
 
 bench: build
 	@tools/bench $(BUILD)

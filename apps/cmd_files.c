@@ -57,7 +57,7 @@ static int convert_main(int argc, char **argv)
     if (result == RP_OK)
         return EXIT_DONE;
     report_failure("", result);
-    return EXIT_FAILED;
+    return result == RP_BAD_ARGUMENT || result == RP_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED;
 }
 
 const command command_convert = {

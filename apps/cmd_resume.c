@@ -1,6 +1,8 @@
 #include "commands.h"
 #include "run_loop.h"
 
+#include <math.h>
+
 typedef struct resume_line {
     int threads;
     double until;
@@ -11,7 +13,7 @@ typedef struct resume_line {
 
 static const option options[] = {
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
-    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds" },
+    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds, as in run" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "a line of JSON for each step on standard output" },
     { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
     { 0 },
@@ -19,7 +21,7 @@ static const option options[] = {
 
 static int resume_main(int argc, char **argv)
 {
-    resume_line line = { 0 };
+    resume_line line = { .until = INFINITY };
     text_list names;
     int code = options_parse(&command_resume, &line, argc, argv, &names, 1, 1);
     if (code >= 0)

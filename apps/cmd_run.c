@@ -2,6 +2,7 @@
 #include "find_scene.h"
 #include "run_loop.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct run_line {
@@ -18,7 +19,7 @@ static const option options[] = {
     { "--output", 'o', OPT_TEXT, AT(output), "DIR", "folder of the results (default: out/NAME)" },
     { "--set", 's', OPT_LIST, AT(set), "KEY=VALUE", "replaces a value of the scene; may be given again" },
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
-    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds; resume goes on from there" },
+    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds, also between two frames (last.vtkhdf); resume goes on as if it had not" },
     { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
     { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the first N friction problems to DIR/problems (FCLIB files)" },
     { "--render", 'r', OPT_FLAG, AT(render), NULL, "makes pictures while the run goes, and a film at the end" },
@@ -44,6 +45,8 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     rp_result result = rp_output_create(folder, scene, line->overwrite, &output);
     if (result != RP_OK) {
         report_failure("", result);
+        if (result == RP_BAD_ARGUMENT)
+            fprintf(stderr, "repose: that is: repose resume %s, or run with --output DIR or --overwrite\n", folder);
         return EXIT_FAILED;
     }
     int code;
@@ -66,7 +69,7 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
 
 static int run_main(int argc, char **argv)
 {
-    run_line line = { 0 };
+    run_line line = { .until = INFINITY };
     text_list names;
     int code = options_parse(&command_run, &line, argc, argv, &names, 1, 1);
     if (code >= 0)

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
         if (strcmp((*c)->name, name) == 0)
             return (*c)->main(argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
     const char *close = nearest(name);
-    fprintf(stderr, "repose: there is no command '%s'%s%s%s; see: repose help\n", name, close ? "; did you mean '" : "",
-            close ? close : "", close ? "'" : "");
+    fprintf(stderr, "repose: there is no command '%s'%s%s%s (see: repose help)\n", name, close ? "; did you mean '" : "",
+            close ? close : "", close ? "'?" : "");
     return EXIT_USAGE;
 }

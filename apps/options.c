@@ -82,6 +82,21 @@ static int store(const command *cmd, const option *o, void *target, const char *
     return -1;
 }
 
+/* The option with the longest common beginning, of a letter at least after "--". */
+static const char *nearest(const command *cmd, const char *argument)
+{
+    const char *best = NULL;
+    size_t longest = 2;
+    for (const option *o = cmd->options; o && o->name; o++) {
+        size_t same = 0;
+        while (argument[same] && argument[same] == o->name[same])
+            same++;
+        if (same > longest)
+            longest = same, best = o->name;
+    }
+    return best;
+}
+
 static int parse_option(const command *cmd, void *target, int argc, char **argv, int *at)
 {
     const char *argument = argv[*at];
@@ -91,8 +106,13 @@ static int parse_option(const command *cmd, void *target, int argc, char **argv,
     }
     const char *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
     const option *o = find(cmd, argument, equals ? (size_t)(equals - argument) : strlen(argument));
-    if (!o)
-        return wrong(cmd, "there is no option '%s'%s", argument, "");
+    if (!o) {
+        char hint[64] = "";
+        const char *near = nearest(cmd, argument);
+        if (near)
+            snprintf(hint, sizeof hint, "; did you mean '%s'?", near);
+        return wrong(cmd, "there is no option '%s'%s", argument, hint);
+    }
     if (!o->argument)
         return equals ? wrong(cmd, "%s takes no value%s", o->name, "") : store(cmd, o, target, NULL);
     if (equals)
@@ -119,7 +139,16 @@ int options_parse(const command *cmd, void *target, int argc, char **argv, text_
             positional->items[positional->count++] = argv[i];
         }
     }
-    if (positional->count < least)
-        return wrong(cmd, "something is missing%s%s", "", "");
+    if (positional->count < least) { /* the words of the usage name them, in their order */
+        char missing[32] = "";
+        const char *word = cmd->usage;
+        for (int i = 0; i < positional->count && word; i++)
+            word = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL;
+        if (word)
+            sscanf(word, "%31[A-Z|a-z]", missing);
+        if (!missing[0])
+            strcpy(missing, "something");
+        return wrong(cmd, "%s is missing%s", missing, "");
+    }
     return -1;
 }

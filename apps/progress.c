@@ -76,4 +76,5 @@ void progress_end(progress *p)
 {
     if (p->terminal && p->shown && !p->quiet)
         fprintf(stderr, "\n");
+    p->shown = 0;
 }

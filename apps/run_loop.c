@@ -62,7 +62,7 @@ int report_failure(const char *doing, rp_result result)
 
 int check_run_numbers(const char *name, int threads, double until)
 {
-    if (threads >= 0 && threads <= 4096 && until >= 0)
+    if (threads >= 0 && threads <= 4096 && until >= 0) /* infinite: not given */
         return -1;
     if (until < 0)
         fprintf(stderr, "repose %s: --until is a time in seconds, not %g\n", name, until);
@@ -110,8 +110,11 @@ static void show(progress *p, const rp_sim *sim, const rp_step_stats *s, double 
     progress_show(p, end > 0 ? fmin(1, s->time / end) : 1, text);
 }
 
-static int finish(rp_sim *sim, const tally *t, const char *folder, const run_options *options, bool interrupted)
+typedef enum ending { AT_END, AT_UNTIL, INTERRUPTED } ending;
+
+static int finish(rp_sim *sim, const tally *t, const char *folder, const run_options *options, ending end)
 {
+    bool interrupted = end == INTERRUPTED;
     if (t->unconverged && !options->quiet)
         fprintf(stderr, "warning: %lld of %lld steps reached the iteration limit before the tolerance (stats.csv, column "
                         "'converged')\n",
@@ -128,55 +131,126 @@ static int finish(rp_sim *sim, const tally *t, const char *folder, const run_opt
                 folder);
         return EXIT_INTERRUPTED;
     }
+    if (!options->quiet && end == AT_UNTIL) {
+        fprintf(stderr, "stopped at t = %.10g s, as asked", rp_sim_time(sim));
+        if (!rp_sim_at_frame(sim))
+            fprintf(stderr, ", between two frames: the state is in %s/last.vtkhdf", folder);
+        fprintf(stderr, ". Go on with: repose resume %s\n", folder);
+    }
     if (!options->quiet)
         fprintf(stderr, "done: %lld steps, %lld particles, %.1f s, %.0f MB at most; results in %s\n", (long long)t->steps,
                 (long long)rp_sim_particle_count(sim), seconds, 1e-6 * (double)rp_memory_peak(), folder);
     return EXIT_DONE;
 }
 
+/* Says what became of the run when a step or its files failed. */
+static int step_failed(rp_sim *sim, rp_output *output, const char *folder, rp_result result)
+{
+    int code = report_failure("", result);
+    if (result == RP_DIVERGED && rp_output_dump(output, sim) == RP_OK)
+        fprintf(stderr, "repose: the state was written to %s/dump.vtkhdf\n", folder);
+    return code;
+}
+
+static int output_failed(const char *folder, rp_result result)
+{
+    int code = report_failure("output", result);
+    fprintf(stderr, "repose: what was written before is intact; make room, then: repose resume %s\n", folder);
+    return code;
+}
+
+static void count_step(tally *t, const rp_step_stats *s)
+{
+    t->steps++;
+    t->unconverged += !s->converged;
+    t->outside += s->outside;
+}
+
+static double tiny(const rp_sim *sim)
+{
+    return 1e-9 / rp_sim_definition(sim)->frame_rate;
+}
+
+/* The next whole step would end after `end`. Asked of the simulation only when `end` lies before the next frame. */
+static rp_result passes(rp_sim *sim, double end, bool *yes)
+{
+    double next = (double)(rp_sim_frame(sim) + 1) / rp_sim_definition(sim)->frame_rate;
+    *yes = false;
+    if (end > next - tiny(sim))
+        return RP_OK;
+    rp_result result = rp_sim_next_time(sim, &next);
+    *yes = result == RP_OK && next > end + tiny(sim);
+    return result;
+}
+
+/* The end of a run between two frames: a checkpoint, from which `resume` goes on as if the run had not been stopped, then a step
+ * as short as needed, whose rows and state `resume` cuts away. */
+static int stop_between(rp_sim *sim, rp_output *output, const char *folder, const run_options *options, double end, tally *t)
+{
+    rp_step_stats stats;
+    rp_result result = rp_output_checkpoint(output, sim);
+    if (result != RP_OK)
+        return output_failed(folder, result);
+    if ((result = rp_sim_step_to(sim, end, &stats)) != RP_OK)
+        return step_failed(sim, output, folder, result);
+    count_step(t, &stats);
+    if ((result = rp_output_last(output, sim, &stats)) != RP_OK)
+        return output_failed(folder, result);
+    if (options->json)
+        print_json(sim, &stats);
+    return finish(sim, t, folder, options, AT_UNTIL);
+}
+
 static int run_steps(rp_sim *sim, rp_output *output, const char *folder, const run_options *options, film_child *film)
 {
     catch_signals();
     const rp_sim_def *def = rp_sim_definition(sim);
-    double end = options->until > 0 ? fmin(options->until, def->duration) : def->duration;
+    bool early = options->until < def->duration;
+    double end = early ? options->until : def->duration;
     rp_sim_set_threads(sim, options->threads);
+    bool beyond = early && rp_sim_time(sim) > end + tiny(sim);
+    if (beyond && !options->quiet)
+        fprintf(stderr, "the run is at t = %.10g s already: nothing is left to do until %.10g s\n", rp_sim_time(sim), end);
     progress bar;
     progress_begin(&bar, end > 0 ? rp_sim_time(sim) / end : 1, options->quiet || options->json);
     tally t = { .begin = progress_seconds() };
-    while (!rp_sim_done(sim) && !(rp_sim_at_frame(sim) && rp_sim_time(sim) >= end * (1 - 1e-12))) {
+    int code = -1;
+    while (code < 0 && !rp_sim_done(sim) && !(early && rp_sim_time(sim) >= end - tiny(sim))) {
+        rp_step_stats stats;
+        bool last = false;
+        rp_result result;
         if (stop_asked) {
             progress_end(&bar);
-            rp_result result = rp_output_checkpoint(output, sim);
-            return result == RP_OK ? finish(sim, &t, folder, options, true) : report_failure("checkpoint", result);
+            result = rp_output_checkpoint(output, sim);
+            return result == RP_OK ? finish(sim, &t, folder, options, INTERRUPTED) : output_failed(folder, result);
         }
-        rp_step_stats stats;
-        rp_result result = rp_sim_step(sim, &stats);
-        if (result != RP_OK) {
+        if (early && (result = passes(sim, end, &last)) != RP_OK) {
+            code = step_failed(sim, output, folder, result);
+        } else if (last) {
             progress_end(&bar);
-            int code = report_failure("", result);
-            if (result == RP_DIVERGED && rp_output_dump(output, sim) == RP_OK)
-                fprintf(stderr, "repose: the state was written to %s/dump.vtkhdf\n", folder);
-            return code;
-        }
-        result = rp_output_step(output, sim, &stats);
-        if (result != RP_OK) {
+            code = stop_between(sim, output, folder, options, end, &t);
+        } else if ((result = rp_sim_step(sim, &stats)) != RP_OK) {
             progress_end(&bar);
-            int code = report_failure("output", result);
-            fprintf(stderr, "repose: what was written before is intact; make room, then: repose resume %s\n", folder);
-            return code;
+            code = step_failed(sim, output, folder, result);
+        } else if ((result = rp_output_step(output, sim, &stats)) != RP_OK) {
+            progress_end(&bar);
+            code = output_failed(folder, result);
+        } else {
+            count_step(&t, &stats);
+            if (rp_sim_at_frame(sim))
+                film_child_frame(film, folder);
+            if (options->json)
+                print_json(sim, &stats);
+            show(&bar, sim, &stats, end);
         }
-        t.steps++;
-        t.unconverged += !stats.converged;
-        t.outside += stats.outside;
-        if (rp_sim_at_frame(sim))
-            film_child_frame(film, folder);
-        if (options->json)
-            print_json(sim, &stats);
-        show(&bar, sim, &stats, end);
     }
     progress_end(&bar);
+    if (code >= 0)
+        return code;
     rp_result result = rp_output_checkpoint(output, sim);
-    return result == RP_OK ? finish(sim, &t, folder, options, false) : report_failure("checkpoint", result);
+    if (result == RP_OK && early && !beyond && !rp_sim_at_frame(sim)) /* a whole step ended there */
+        result = rp_output_last(output, sim, NULL);
+    return result == RP_OK ? finish(sim, &t, folder, options, early && !beyond ? AT_UNTIL : AT_END) : output_failed(folder, result);
 }
 
 int run_loop(rp_sim *sim, rp_output *output, const char *folder, const run_options *options)

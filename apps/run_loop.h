@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 typedef struct run_options {
-    double until;      /* stop at this time; 0 = the scene's duration */
+    double until;      /* stop at this time; infinite: at the scene's duration */
     int threads;
     bool json, quiet;
     bool render;       /* make pictures while the run goes, and the film at the end */

@@ -18,8 +18,10 @@ expect 0 "usage: repose COMMAND" "$REPOSE"
 expect 0 "commands:" "$REPOSE" --help
 expect 0 "repose 0." "$REPOSE" --version
 expect 2 "did you mean 'run'" "$REPOSE" rum
-expect 2 "something is missing" "$REPOSE" run
-expect 2 "no option '--treads'" "$REPOSE" run rain --treads 3
+expect 2 "SCENE is missing" "$REPOSE" run
+expect 2 "DIR is missing" "$REPOSE" resume
+expect 2 "TO is missing" "$REPOSE" convert ran
+expect 2 "no option '--treads'; did you mean '--threads'?" "$REPOSE" run rain --treads 3
 expect 2 "whole number" "$REPOSE" run rain --threads two
 expect 2 "not -3" "$REPOSE" run rain --threads -3
 expect 2 "not -1" "$REPOSE" run rain --until -1
@@ -54,8 +56,19 @@ expect 3 "^" "$REPOSE" run typo.yaml
 expect 3 "particles" "$REPOSE" run tiny.yaml --set "cell_size=1e-6"
 expect 3 "--set" "$REPOSE" run tiny.yaml --set "cell_size=5 kg"
 expect 0 "done:" "$REPOSE" run tiny.yaml -o ran
-expect 1 "ran" "$REPOSE" run tiny.yaml -o ran
+expect 1 "--overwrite" "$REPOSE" run tiny.yaml -o ran
 expect 0 "done:" "$REPOSE" run tiny.yaml -o ran --overwrite
+# two at once in one folder: the second is refused, and the first goes on
+"$REPOSE" run tiny.yaml -o busy --quiet --set "duration=1000 s" --set "output.frames=false" & child=$!
+for try in 1 2 3 4 5 6 7 8 9 10; do [ -e busy/stats.csv ] && break; sleep 0.3; done
+expect 1 "busy is in use" "$REPOSE" run tiny.yaml -o busy --overwrite
+expect 1 "busy is in use" "$REPOSE" resume busy
+kill -s INT $child
+wait $child
+[ $? = 130 ] || fail "the run that was there first did not go on"
+expect 0 "already" "$REPOSE" resume busy --until 0.001
+rm -rf busy
+
 for file in scene.yaml stats.csv bodies.csv frames.vtkhdf.series frames/frame_000000.vtkhdf; do
     [ -s "ran/$file" ] || fail "the run left no $file"
 done

@@ -192,6 +192,29 @@ for file in whole/frames/*; do
     cmp -s "$file" "refused/frames/${file##*/}" || fail "a refused resume changed ${file##*/}"
 done
 
+# --until between two frames: the state of that very time, and a resumed run that does not know of it. Also in resume, again and at
+# a frame, and beyond the end.
+last_time() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time") c = i; if (!c) exit } { t = $c } END { print t }' "$1/stats.csv"; }
+run until --until 0.1 || fail "--until 0.1"
+[ "$(last_time until)" = 0.1 ] || fail "--until 0.1 ended at $(last_time until) s"
+"$REPOSE" info --json until/last.vtkhdf > info.txt || fail "no state of --until"
+grep -q '"time": *0.1[,} ]*$\|"time": *0.1[,}]' info.txt || fail "the last state is not of 0.1 s: $(cat info.txt)"
+[ "$(awk -F, 'END { print $4 }' until/stats.csv)" != until ] || fail "0.1 s should be the end of a whole step here"
+resume until --until 0.05 2> message.txt || fail "resume --until in the past"
+resume until --until 0.25 || fail "resume --until 0.25"
+[ "$(last_time until)" = 0.25 ] || fail "resume --until 0.25 ended at $(last_time until) s"
+[ "$(awk -F, 'END { print $4 }' until/stats.csv)" = until ] || fail "0.25 s should be the end of a shortened step here"
+[ -e until/last.vtkhdf ] || fail "no state of resume --until 0.25"
+resume until --until 0.28 || fail "resume --until 0.28"
+[ "$(last_time until)" = 0.28 ] || fail "resume --until 0.28, a frame, ended at $(last_time until) s"
+[ ! -e until/last.vtkhdf ] || fail "a state beside the frames is left although the run has gone on"
+go_on until "--until"
+run until --until 0 || fail "--until 0"
+[ "$(ls until/frames)" = frame_000000.vtkhdf ] || fail "--until 0 should make the first frame and no other"
+go_on until "--until 0"
+run until --until 7 || fail "--until after the end"
+same until "--until after the end"
+
 # The other methods, which keep more than particles between steps: killed after a checkpoint in the middle of a fall.
 others=
 for method in nonsmooth elastoplastic; do

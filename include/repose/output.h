@@ -59,6 +59,10 @@ RP_API rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene 
 RP_API rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats);
 RP_API rp_result rp_output_start(rp_output *output, rp_sim *sim);      /* frame 0 and the first checkpoint */
 RP_API rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim); /* now */
+/* The end of a run at a time between frames: the state as last.vtkhdf, and, unless `stats` is NULL, the rows of the step that was
+ * shortened to get there (rp_sim_step_to). Make a checkpoint before that step: `resume` goes on from there, as if the run had not been
+ * stopped. */
+RP_API rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_stats *stats);
 RP_API rp_result rp_output_dump(rp_output *output, rp_sim *sim);       /* state of a diverged run: dump.vtkhdf */
 RP_API void rp_output_destroy(rp_output *output);
 

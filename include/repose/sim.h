@@ -221,6 +221,12 @@ typedef struct rp_step_stats {
 /* One step; stops exactly on frame times. RP_DIVERGED: not finite or too fast (state kept for a dump). */
 RP_API rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats);
 
+/* The time at which the next step would end; and one step that ends at `latest` at the latest. A step that was shortened is not
+ * one the run itself would have made: what follows differs. To see a run at any time and go on as if nothing had been, save it
+ * first (rp_sim_save) and restore it afterwards. */
+RP_API rp_result rp_sim_next_time(rp_sim *sim, double *time);
+RP_API rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats);
+
 RP_API double rp_sim_time(const rp_sim *sim);
 RP_API int64_t rp_sim_steps(const rp_sim *sim);
 RP_API int64_t rp_sim_frame(const rp_sim *sim);       /* frames completed: time = frame / frame_rate */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,6 +195,25 @@ rp_result rp__file_make_folder(const char *path)
         result = rp__base_fail(RP_IO_ERROR, "%s is not a folder", path);
     rp__base_free(copy);
     return result;
+}
+
+rp_result rp__file_lock(const char *folder, int *lock)
+{
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0)
+        return rp__base_fail(RP_IO_ERROR, "cannot open the folder %s: %s", folder, strerror(errno));
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
+        return RP_OK;
+    bool busy = errno == EWOULDBLOCK;
+    close(*lock);
+    *lock = -1;
+    return busy ? rp__base_fail(RP_IO_ERROR, "%s is in use: another program is writing a run there", folder) : RP_OK;
+}
+
+void rp__file_unlock(int lock)
+{
+    if (lock >= 0)
+        close(lock);
 }
 
 bool rp__file_exists(const char *path)

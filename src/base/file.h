@@ -29,6 +29,12 @@ rp_result rp__file_write_text(const char *path, const char *text); /* begin, wri
 rp_result rp__file_read(const char *path, size_t limit, char **data, size_t *size);
 
 rp_result rp__file_make_folder(const char *path); /* with parents; fine when it is there */
+
+/* A folder for one writer at a time. The lock goes with its holder, however that ends, and leaves nothing behind; where the file
+ * system knows no locks there is none (-1). */
+rp_result rp__file_lock(const char *folder, int *lock);
+void rp__file_unlock(int lock);
+
 bool rp__file_exists(const char *path);
 char *rp__file_join(const char *folder, const char *name); /* free with rp__base_free; an absolute name wins */
 

@@ -19,7 +19,7 @@ typedef struct header {
 static const char magic[8] = { 'R', 'P', 'S', 'A', 'M', 'P', 'L', '\n' };
 
 /* FNV-1a over 64-bit words, with a turn so that high bits reach low ones. */
-static uint64_t mix(uint64_t sum, const void *data, size_t size)
+uint64_t rp__grains_mix(uint64_t sum, const void *data, size_t size)
 {
     const unsigned char *p = data;
     while (size > 0) {
@@ -36,15 +36,15 @@ static uint64_t mix(uint64_t sum, const void *data, size_t size)
 uint64_t rp_samples_frame_sum(const rp_frame *frame)
 {
     const rp_field_view *x = rp_frame_field(frame, "position");
-    uint64_t sum = mix(0xcbf29ce484222325u, &frame->time, sizeof frame->time);
+    uint64_t sum = rp__grains_mix(0xcbf29ce484222325u, &frame->time, sizeof frame->time);
     for (int d = 0; d < 3 && x && x->info.type == RP_F64; d++)
-        sum = mix(sum, (const double *)x->data + d * x->stride, sizeof(double) * (size_t)x->count);
+        sum = rp__grains_mix(sum, (const double *)x->data + d * x->stride, sizeof(double) * (size_t)x->count);
     return sum;
 }
 
 static bool put(FILE *stream, const void *data, size_t size, uint64_t *sum)
 {
-    *sum = mix(*sum, data, size);
+    *sum = rp__grains_mix(*sum, data, size);
     return size == 0 || fwrite(data, 1, size, stream) == size;
 }
 
@@ -78,7 +78,7 @@ static bool take(FILE *stream, void *data, size_t size, uint64_t *sum)
 {
     if (size > 0 && fread(data, 1, size, stream) != size)
         return false;
-    *sum = mix(*sum, data, size);
+    *sum = rp__grains_mix(*sum, data, size);
     return true;
 }
 

@@ -1,23 +1,77 @@
-/* Any bytes as a file of samples: read or refused, never harm. */
-#include <repose/grains.h>
+/* Any bytes as a file of samples, as they are and with the head, the length and the checksum made right, so that what stands behind
+ * them is reached: refused with a sentence, or samples that add up; nothing is lost. */
+#include "grains/grains.h"
+
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+enum { HEAD = 64, PARTICLES = 16, COUNT = 24, MOST = 1 << 16 };
+
+static void try_bytes(const uint8_t *data, size_t size)
 {
     char path[64];
     rp_samples samples;
     snprintf(path, sizeof path, "fuzz_samples_%ld.tmp", (long)getpid());
     FILE *file = fopen(path, "wb");
     if (!file)
-        return 0;
+        return;
     fwrite(data, 1, size, file);
     fclose(file);
-    if (rp_samples_read(path, &samples) == RP_OK)
+    size_t before = rp_memory_in_use();
+    if (rp_samples_read(path, &samples) == RP_OK) {
+        for (int64_t i = 0; i < samples.particles; i++)
+            if (samples.first[i + 1] < samples.first[i] || samples.first[i + 1] > samples.count)
+                __builtin_trap();
         rp_samples_free(&samples);
+    } else if (rp_last_error()[0] == '\0')
+        __builtin_trap();
+    if (rp_memory_in_use() != before)
+        __builtin_trap();
     remove(path);
+}
+
+/* The sum goes over head, counts (in blocks of 4096), offsets and tones, each for itself. */
+static size_t seal(uint8_t *bytes, size_t size)
+{
+    static const unsigned char start[16] = { 'R', 'P', 'S', 'A', 'M', 'P', 'L', '\n', 1, 0, 0, 0, HEAD, 0, 0, 0 };
+    memcpy(bytes, start, sizeof start);
+    int64_t particles = bytes[PARTICLES], count = 0;
+    while (HEAD + 2 * (size_t)particles > size)
+        particles--;
+    for (int64_t i = 0; i < particles; i++) {
+        uint16_t n = bytes[HEAD + 2 * i] % 8; /* few, so that a small file holds them */
+        memcpy(bytes + HEAD + 2 * i, &n, sizeof n);
+        count += n;
+    }
+    size_t all = HEAD + 2 * (size_t)particles + 7 * (size_t)count;
+    if (all + 8 > MOST)
+        return 0;
+    if (all > size)
+        memset(bytes + size, 0, all - size);
+    count += bytes[COUNT] == 77; /* now and then they do not add up */
+    memcpy(bytes + PARTICLES, &particles, sizeof particles);
+    memcpy(bytes + COUNT, &count, sizeof count);
+    uint8_t *p = bytes + HEAD + 2 * particles;
+    uint64_t sum = rp__grains_mix(0xcbf29ce484222325u, bytes, HEAD);
+    if (particles > 0)
+        sum = rp__grains_mix(sum, bytes + HEAD, 2 * (size_t)particles);
+    sum = rp__grains_mix(rp__grains_mix(sum, p, 6 * (size_t)count), p + 6 * count, (size_t)count);
+    memcpy(bytes + all, &sum, sizeof sum);
+    return all + 8;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t bytes[MOST + 16];
+    try_bytes(data, size);
+    if (size < HEAD || size > MOST / 2)
+        return 0;
+    memcpy(bytes, data, size);
+    size_t sealed = seal(bytes, size);
+    if (sealed > 0)
+        try_bytes(bytes, sealed);
     return 0;
 }

@@ -12,6 +12,9 @@
  * grown a quarter more they overlap, so that no balls show at a surface. */
 #define RP_GRAINS_REACH 1.55
 
+/* Checksum of samples files, going on from `sum`. */
+uint64_t rp__grains_mix(uint64_t sum, const void *data, size_t size);
+
 /* Particles of a frame by the cell they are in: those of cell c are items[first[c]] … items[first[c + 1] - 1]. */
 typedef struct rp__cells {
     double origin[3], width, per_width;

@@ -17,6 +17,7 @@
 struct rp_output {
     char *folder, *scene, *fields;
     bool frames, grid;
+    int lock;                     /* of the folder */
     int frame_every, kept;
     double checkpoint_every;      /* [s], wall clock */
     double checkpoint_clock;      /* when the last one was made */
@@ -147,16 +148,18 @@ static rp_result make_subfolder(const char *folder, const char *name)
     return result;
 }
 
-/* Takes ownership of `scene_text`, also on failure. */
-static rp_result open_output(const char *folder, const rp_output_def *def, char *scene_text, int64_t last_step,
+/* Takes ownership of `scene_text` and `lock`, also on failure. */
+static rp_result open_output(const char *folder, const rp_output_def *def, char *scene_text, int lock, int64_t last_step,
                              rp_output **out)
 {
     rp_output *output = RP_NEW(rp_output);
     if (!output) {
         rp__base_free(scene_text);
+        rp__file_unlock(lock);
         return RP_OUT_OF_MEMORY;
     }
     output->scene = scene_text;
+    output->lock = lock;
     output->folder = rp__base_copy_text(folder);
     output->fields = rp__base_copy_text(def->fields ? def->fields : "");
     output->frames = def->frames;
@@ -191,6 +194,7 @@ void rp_output_destroy(rp_output *output)
     rp__base_free(output->folder);
     rp__base_free(output->scene);
     rp__base_free(output->fields);
+    rp__file_unlock(output->lock);
     rp__base_free(output);
 }
 
@@ -215,7 +219,7 @@ static rp_result holds_run(const char *folder, bool *holds)
 /* Removes what a run writes, and nothing else. Checkpoints go first: a half-removed run is never resumed. */
 static rp_result clear_run(const char *folder)
 {
-    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", "dump.vtkhdf", "scene.yaml" };
+    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", "dump.vtkhdf", RP_IO_LAST, "scene.yaml" };
     RP_TRY(prune_checkpoints(folder, 0));
     RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, -1));
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
@@ -231,18 +235,22 @@ rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overw
     if (holds && !overwrite)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s holds a run already; resume it, choose another folder, or ask to overwrite it",
                              folder);
+    int lock;
     RP_TRY(rp__file_make_folder(folder));
-    RP_TRY(clear_run(folder));
+    RP_TRY(rp__file_lock(folder, &lock));
     char *text = NULL, *path = rp__file_join(folder, "scene.yaml");
-    rp_result result = path ? rp_scene_format(scene, &text) : RP_OUT_OF_MEMORY;
+    rp_result result = path ? clear_run(folder) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK)
+        result = rp_scene_format(scene, &text);
     if (result == RP_OK)
         result = rp__file_write_text(path, text);
     rp__base_free(path);
     if (result != RP_OK) {
         rp_text_free(text);
+        rp__file_unlock(lock);
         return result;
     }
-    return open_output(folder, rp_scene_output(scene), text, -1, out);
+    return open_output(folder, rp_scene_output(scene), text, lock, -1, out);
 }
 
 /* ---- resuming ---- */
@@ -319,6 +327,7 @@ static rp_result cut_back(const char *folder, const found *f, const rp_scene *sc
     rp__base_free(inside);
     RP_TRY(result);
     RP_TRY(remove_parts(folder));
+    RP_TRY(remove_file(folder, RP_IO_LAST));
     RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, f->info.frame));
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, f->info.frame));
     if (rp_scene_output(scene)->frames)
@@ -333,7 +342,10 @@ rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene
     found f = { 0 };
     rp_scene *new_scene = NULL;
     rp_sim *new_sim = NULL;
-    rp_result result = find_newest(folder, &f);
+    int lock = -1;
+    rp_result result = rp__file_lock(folder, &lock);
+    if (result == RP_OK)
+        result = find_newest(folder, &f);
     if (result == RP_OK)
         result = rebuild(folder, &f, &new_scene, &new_sim);
     if (result == RP_OK)
@@ -341,8 +353,9 @@ rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene
     if (result == RP_OK) {
         char *text = f.scene;
         f.scene = NULL;
-        result = open_output(folder, rp_scene_output(new_scene), text, f.info.step, out);
-    }
+        result = open_output(folder, rp_scene_output(new_scene), text, lock, f.info.step, out);
+    } else
+        rp__file_unlock(lock);
     rp__base_free(f.scene);
     rp_state_free(&f.state);
     if (result == RP_OK) {
@@ -458,12 +471,28 @@ rp_result rp_output_start(rp_output *output, rp_sim *sim)
     return rp_output_checkpoint(output, sim);
 }
 
-rp_result rp_output_dump(rp_output *output, rp_sim *sim)
+/* A state beside the frames. */
+static rp_result write_aside(const rp_output *output, rp_sim *sim, const char *name, const char *fields)
 {
-    char *path = rp__file_join(output->folder, "dump.vtkhdf");
+    char *path = rp__file_join(output->folder, name);
     rp_output_def def = rp_default_output_def();
-    def.fields = "*";
+    def.fields = fields;
     rp_result result = path ? rp_frame_write(sim, &def, path) : RP_OUT_OF_MEMORY;
     rp__base_free(path);
     return result;
+}
+
+/* No checkpoint: `resume` cuts these rows and this state away and makes the step whole. */
+rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
+{
+    if (stats) {
+        RP_TRY(rp__io_stats_row(&output->stats, stats));
+        RP_TRY(body_rows(output, sim, stats->step, stats->time));
+    }
+    return write_aside(output, sim, RP_IO_LAST, output->fields);
+}
+
+rp_result rp_output_dump(rp_output *output, rp_sim *sim)
+{
+    return write_aside(output, sim, "dump.vtkhdf", "*");
 }

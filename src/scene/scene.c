@@ -48,7 +48,7 @@ rp_result rp_scene_load(const char *path, const rp_scene_options *options, rp_sc
         folder[slash == path ? 1 : slash - path] = '\0';
     rp_result result;
     if (memchr(text, '\0', size))
-        result = rp__base_fail(RP_BAD_SCENE, "%s: the file has zero bytes; a scene is UTF-8 text", path);
+        result = rp__base_fail(RP_BAD_SCENE, "%s: this is no text (it contains bytes of value zero); a scene is UTF-8 text", path);
     else
         result = rp_scene_parse(text, path, folder, options, out);
     rp__base_free(folder);

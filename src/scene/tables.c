@@ -19,7 +19,7 @@ static const rp_param settings_table[] = {
     { "method", RP_TEXT, S(method), 0, 0, 0, "",
       "how the grains are simulated; parameters of a method stand in a block of its name", "nonsmooth" },
     { "cell_size", RP_REAL, S(cell_size), 0, 1e-9, 1e6, "m", "edge of a grid cell; or give resolution", NULL },
-    { "duration", RP_REAL, S(duration), 1, 0, 1e12, "s", "simulated time", NULL },
+    { "duration", RP_REAL, S(duration), 1, 0, 1e12, "s", "simulated time; the last frame is the first that is not before it", NULL },
     { "frame_rate", RP_REAL, S(frame_rate), 24, 1e-9, 1e9, "1/s", "frames a second", NULL },
     { "cfl", RP_REAL, S(cfl), 1, 1e-3, 100, "", "cells the fastest particle may cross in a step", NULL },
     { "dt_min", RP_REAL, S(dt_min), 0, 0, 1e9, "s", "shortest step; 0 for no limit", NULL },

@@ -170,8 +170,9 @@ static void tell(const char *what, const rp__mesh_report *r)
         RP_INFO("%s: %lld triangles were turned over to agree with their neighbours%s", what, (long long)r->turned,
                 r->inside_out ? ", and all to face outwards" : "");
     if (r->open_edges || r->crowded_edges || r->conflicts)
-        RP_WARN("%s: the mesh is not closed: %lld open edges, %lld edges with more than two triangles, %lld in conflict", what,
-                (long long)r->open_edges, (long long)r->crowded_edges, (long long)r->conflicts);
+        RP_WARN("%s: the mesh is not closed: %lld open edges, %lld edges with more than two triangles, %lld in conflict; its holes are "
+                "taken for flat lids",
+                what, (long long)r->open_edges, (long long)r->crowded_edges, (long long)r->conflicts);
 }
 
 static rp_result fill_shape(const char *what, rp__mesh_shape *s, int flags)

@@ -144,8 +144,8 @@ rp_result rp__sim_fill(rp_sim *sim)
             result = set_orientations(sim, def, first, count);
         RP_TRY(result);
         if (count == 0)
-            RP_WARN("grains '%s' hold no particle: the shape is empty, thinner than a particle, or outside the domain",
-                    def->name);
+            RP_WARN("grains %d%s%s%s hold no particle: the shape is empty, thinner than a particle, or outside the domain", g,
+                    def->name[0] ? " ('" : "", def->name, def->name[0] ? "')" : "");
     }
     return RP_OK;
 }

@@ -331,7 +331,30 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
     return RP_OK;
 }
 
+/* What the next step starts from, and how long it may be. */
+static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
+{
+    rp__exec_set_threads(sim->def.threads);
+    sim->world.time = sim->time;
+    apply_keys(sim, sim->time);
+    return choose_step(sim, dt, reason);
+}
+
+rp_result rp_sim_next_time(rp_sim *sim, double *time)
+{
+    double dt = 0;
+    const char *reason;
+    RP_TRY(prepare_step(sim, &dt, &reason));
+    *time = sim->time + dt;
+    return RP_OK;
+}
+
 rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats)
+{
+    return rp_sim_step_to(sim, INFINITY, stats);
+}
+
+rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
 {
     rp_step_stats unused;
     if (!stats)
@@ -339,13 +362,17 @@ rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats)
     memset(stats, 0, sizeof *stats);
     stats->converged = true;
     double begin = rp__base_seconds();
-    rp__exec_set_threads(sim->def.threads);
+    if (!(latest > sim->time))
+        return rp__base_fail(RP_BAD_ARGUMENT, "a step that ends at t = %g s cannot begin at t = %g s", latest, sim->time);
     rp__phases_clear(&sim->world.phases);
-    sim->world.time = sim->time;
-    apply_keys(sim, sim->time);
     double dt = 0;
-    RP_TRY(choose_step(sim, &dt, &stats->limit));
+    RP_TRY(prepare_step(sim, &dt, &stats->limit));
+    bool shortened = dt > latest - sim->time;
+    if (shortened)
+        dt = latest - sim->time, stats->limit = "until";
     RP_TRY(advance(sim, dt, stats));
+    if (shortened && !sim->at_frame)
+        stats->time = sim->time = latest; /* to the bit */
     stats->particles = sim->particles.count;
     phases_out(&sim->world.phases, stats);
     stats->ms_step = 1e3 * (rp__base_seconds() - begin);

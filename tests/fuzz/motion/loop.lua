@@ -1,0 +1,1 @@
+local s = 0 for i = 1, 10 do s = s + i * t end return s, s, s
