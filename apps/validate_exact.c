@@ -453,10 +453,10 @@ static double angular_momentum(const run *r, double share)
 {
     const double *m = run_plane(r, "mass", 0), *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1);
     const double *u = run_plane(r, "velocity", 0), *w = run_plane(r, "velocity", 1);
-    const double *cxy = run_plane(r, "gradient", 1), *cyx = run_plane(r, "gradient", 3);
+    const double *spin = run_plane(r, "spin", 0); /* (c_yx - c_xy) / 2 */
     double cx = run_mean(r, "position", 0), cy = run_mean(r, "position", 1), sum = 0;
     for (int64_t i = 0; i < run_count(r); i++)
-        sum += m[i] * ((x[i] - cx) * w[i] - (y[i] - cy) * u[i]) + (cxy ? m[i] * share * (cyx[i] - cxy[i]) : 0);
+        sum += m[i] * ((x[i] - cx) * w[i] - (y[i] - cy) * u[i]) + (spin ? 2 * m[i] * share * spin[i] : 0);
     return sum;
 }
 

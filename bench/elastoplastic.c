@@ -1,7 +1,10 @@
 /* Elastoplastic particle-steps a second on flowing sand: a column that collapses, measured once it flows.
  *
- *     bench_elastoplastic [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K] [--json]
+ *     bench_elastoplastic [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K]
+ *                         [--transfer T] [--json]
  *
+ * "bytes a p" is all memory of the library for each particle, scratch memory included: what it holds, and the most it held (with
+ * one configuration alone; of several the largest so far).
  * "ns cpu" is processor time a particle-step, of all threads: the measure to compare on a machine that others use too.
  */
 #include <math.h>
@@ -13,7 +16,8 @@
 
 typedef struct outcome {
     double rate;   /* million particle-steps a second */
-    double bytes;  /* of the library, a particle */
+    double bytes;  /* of the library, a particle: held while it runs */
+    double peak;   /* and at most, the making of the grains and of the first sort included */
     double speed;  /* root mean square [m/s]: that it flows */
     double cpu;    /* processor time [ns] a particle-step */
     double phase[RP_MAX_EXTRAS];
@@ -21,7 +25,7 @@ typedef struct outcome {
     int phases;
 } outcome;
 
-static rp_sim *column(double particles, const char *kernel, const char *storage, int threads)
+static rp_sim *column(double particles, const char *kernel, const char *storage, const char *transfer, int threads)
 {
     rp_sim_def def = rp_default_sim_def();
     rp_material_def sand = rp_default_material_def();
@@ -45,7 +49,8 @@ static rp_sim *column(double particles, const char *kernel, const char *storage,
     sand.youngs_modulus = 1e6;
     grains.shape = NULL;
     if (rp_shape_box(centre, half, 0, &shape) == RP_OK && rp_params_create("elastoplastic", &params) == RP_OK &&
-        rp_params_set(params, "kernel", kernel) == RP_OK && rp_params_set(params, "storage", storage) == RP_OK) {
+        rp_params_set(params, "kernel", kernel) == RP_OK && rp_params_set(params, "storage", storage) == RP_OK &&
+        rp_params_set(params, "transfer", transfer) == RP_OK) {
         grains.shape = shape;
         def.materials = &sand, def.material_count = 1;
         def.grains = &grains, def.grains_count = 1;
@@ -65,9 +70,10 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int run(double particles, const char *kernel, const char *storage, int threads, int steps, double flow, outcome *out)
+static int run(double particles, const char *kernel, const char *storage, const char *transfer, int threads, int steps, double flow,
+               outcome *out)
 {
-    rp_sim *sim = column(particles, kernel, storage, threads);
+    rp_sim *sim = column(particles, kernel, storage, transfer, threads);
     if (!sim)
         return 1;
     rp_step_stats stats;
@@ -98,6 +104,7 @@ static int run(double particles, const char *kernel, const char *storage, int th
             mass += ((const double *)view.data)[i];
     out->speed = mass > 0 ? sqrt(2 * stats.kinetic_energy / mass) : 0;
     out->bytes = (double)rp_memory_in_use() / (double)stats.particles;
+    out->peak = (double)rp_memory_peak() / (double)stats.particles;
     out->phases = stats.phase_count;
     for (int i = 0; i < stats.phase_count; i++)
         out->name[i] = stats.phase_name[i], out->phase[i] = 1e6 * stats.phase_ms[i] / (double)stats.particles;
@@ -111,7 +118,7 @@ int main(int argc, char **argv)
     int steps = 30;
     double flow = 0.2;
     int only_threads = 0;
-    const char *only_storage = NULL, *only_kernel = NULL;
+    const char *only_storage = NULL, *only_kernel = NULL, *transfer = "apic";
     bool json = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
@@ -128,16 +135,19 @@ int main(int argc, char **argv)
             only_storage = argv[++i];
         else if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc)
             only_kernel = argv[++i];
+        else if (strcmp(argv[i], "--transfer") == 0 && i + 1 < argc)
+            transfer = argv[++i];
         else {
-            fprintf(stderr, "usage: %s [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K] [--json]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--particles N] [--steps N] [--flow SECONDS] [--threads N] [--storage S] [--kernel K] [--transfer T] "
+                            "[--json]\n", argv[0]);
             return 2;
         }
     }
     static const double sizes[] = { 1e5, 1e6 };
     static const char *const kernels[] = { "quadratic", "cubic" }, *const storages[] = { "double", "single" };
     if (!json)
-        printf("%9s %-10s %-7s %8s %22s %12s %9s %7s\n", "particles", "kernel", "storage", "threads", "million p-steps a s", "bytes a p",
-               "rms m/s", "ns cpu");
+        printf("%9s %-10s %-7s %8s %22s %12s %7s %9s %7s\n", "particles", "kernel", "storage", "threads", "million p-steps a s",
+               "bytes a p", "peak", "rms m/s", "ns cpu");
     for (int s = 0; s < (only > 0 ? 1 : 2); s++)
         for (int k = 0; k < 2; k++)
             for (int g = 0; g < 2; g++)
@@ -147,14 +157,15 @@ int main(int argc, char **argv)
                         (only_kernel && strcmp(kernels[k], only_kernel) != 0))
                         continue;
                     double particles = only > 0 ? only : sizes[s];
-                    if (run(particles, kernels[k], storages[g], threads, steps, flow, &out))
+                    if (run(particles, kernels[k], storages[g], transfer, threads, steps, flow, &out))
                         return 1;
                     if (json)
-                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"speed\":%.3g,\"cpu_ns\":%.3g}\n",
-                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.speed, out.cpu);
+                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"peak\":%.4g,\"speed\":%.3g,\"cpu_ns\":%.3g}\n",
+                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.peak, out.speed,
+                               out.cpu);
                     else {
-                        printf("%9.0f %-10s %-7s %8d %22.2f %12.0f %9.2f %7.0f   ns:", particles, kernels[k], storages[g], threads, out.rate, out.bytes,
-                               out.speed, out.cpu);
+                        printf("%9.0f %-10s %-7s %8d %22.2f %12.1f %7.1f %9.2f %7.0f   ns:", particles, kernels[k], storages[g], threads, out.rate, out.bytes,
+                               out.peak, out.speed, out.cpu);
                         for (int i = 0; i < out.phases; i++)
                             printf(" %s %.0f", out.name[i], out.phase[i]);
                         printf("\n");

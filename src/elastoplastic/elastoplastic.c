@@ -12,7 +12,7 @@ static const rp_param table[] = {
     { "transfer", RP_ENUM, AT(transfer), RP_EP_APIC, 0, 2, "", "how velocities go between particles and grid", "apic|flip|aflip" },
     { "flip", RP_REAL, AT(flip), 0.95, 0, 1, "",
       "part of FLIP in a blend with PIC (flip) or APIC (aflip, which loses less motion: 0.99 suits narrow openings)", NULL },
-    { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of strain and velocity gradient of a particle", "double|single" },
+    { "storage", RP_ENUM, AT(storage), 0, 0, 1, "", "precision of the strain and the spin of a particle", "double|single" },
     { "wave", RP_REAL, AT(wave), 0.4, 0.01, 1, "", "cells that an elastic wave may cross in a step", NULL },
     { "volume_correction", RP_BOOL, AT(volume_correction), 1, 0, 1, "",
       "takes back the volume that separated grains gained, when they meet again", NULL },
@@ -29,23 +29,22 @@ static const rp_param table[] = {
     { 0 },
 };
 
-#define FIELDS(type, gradient)                                             \
-    {                                                                      \
-        { "gradient", gradient, 9, "1/s", 0 },                             \
-        { "strain", type, 6, "", 1 },        /* Hencky, elastic part */    \
-        { "hardening", type, 1, "", 1 },                                   \
-        { "volume_gain", type, 1, "", 0 },   /* logarithmic */             \
-        { NULL, RP_F64, 0, NULL, 0 },                                      \
-    }
+#define STRAIN(type)                                                       \
+    { "strain", type, 6, "", 1 },          /* Hencky, elastic part */      \
+    { "hardening", RP_F32, 1, "", 1 },                                     \
+    { "volume_gain", RP_F32, 1, "", 0 }    /* logarithmic */
+#define EXPLICIT(type) { { "strain_rate", RP_F32, 6, "1/s", 0 }, STRAIN(type), { "spin", type, 3, "1/s", 0 }, { NULL, RP_F64, 0, NULL, 0 } }
+#define IMPLICIT(type) { { "gradient", RP_F64, 9, "1/s", 0 }, STRAIN(type), { NULL, RP_F64, 0, NULL, 0 } }
 
-static const rp_field_info double_fields[] = FIELDS(RP_F64, RP_F64);
-static const rp_field_info single_fields[] = FIELDS(RP_F32, RP_F32);
-static const rp_field_info implicit_single_fields[] = FIELDS(RP_F32, RP_F64); /* the solver works on gradients in double */
+static const rp_field_info explicit_double[] = EXPLICIT(RP_F64), explicit_single[] = EXPLICIT(RP_F32);
+static const rp_field_info implicit_double[] = IMPLICIT(RP_F64), implicit_single[] = IMPLICIT(RP_F32);
 
 static const rp_field_info *fields(const void *params)
 {
     const rp__elastoplastic_params *par = params;
-    return par->storage == 0 ? double_fields : par->integrator == RP_EP_IMPLICIT ? implicit_single_fields : single_fields;
+    if (par->integrator == RP_EP_IMPLICIT)
+        return par->storage == 0 ? implicit_double : implicit_single;
+    return par->storage == 0 ? explicit_double : explicit_single;
 }
 
 static rp_result create(rp__world *world, int first_field, void **out)
@@ -64,15 +63,10 @@ static rp_result born(void *self, rp__world *world, int64_t first, int64_t count
     if (!(world->fullness > 0 && world->fullness < 1) || !par->volume_correction)
         return RP_OK;
     double gain = -log(world->fullness);
-    void *plane = rp__particles_plane(p, rp__particles_find(p, "volume_gain"), 0);
-    for (int64_t i = first; i < first + count; i++) {
-        if (world->materials[p->material[i]].model == RP_MODEL_ELASTIC)
-            continue;
-        if (par->storage == 1)
-            ((float *)plane)[i] = (float)gain;
-        else
-            ((double *)plane)[i] = gain;
-    }
+    float *gains = rp__particles_plane(p, rp__particles_find(p, "volume_gain"), 0);
+    for (int64_t i = first; i < first + count; i++)
+        if (world->materials[p->material[i]].model != RP_MODEL_ELASTIC)
+            gains[i] = (float)gain;
     return RP_OK;
 }
 
@@ -130,7 +124,7 @@ const rp__method rp__elastoplastic_method = {
     .info = { .name = "elastoplastic",
               .summary = "Drucker–Prager elastoplasticity on a material point grid, after Klár et al. 2016",
               .params = table,
-              .fields = double_fields },
+              .fields = explicit_double },
     .params_size = sizeof(rp__elastoplastic_params),
     .dims = 1 << 2 | 1 << 3,
     .fields = fields,

@@ -17,7 +17,7 @@ typedef struct rp__elastoplastic_params {
     int kernel;            /* 0 quadratic, 1 cubic */
     int transfer;          /* rp__elastoplastic_transfer */
     double flip;
-    int storage;           /* 0 double, 1 single: of strain, hardening and volume gain; of explicit steps, of c_p too */
+    int storage;           /* 0 double, 1 single: of strain and spin */
     double wave;           /* part of the limit of the elastic wave */
     bool volume_correction;
     double damping;        /* [1/s] of the grid velocities */
@@ -27,8 +27,10 @@ typedef struct rp__elastoplastic_params {
     int64_t newton, krylov; /* implicit: iterations at most; of GMRES for each of Newton */
 } rp__elastoplastic_params;
 
-/* Offsets of its fields from the first one it adds. */
-enum { RP_EP_GRADIENT, RP_EP_STRAIN, RP_EP_HARDENING, RP_EP_VOLUME_GAIN, RP_EP_FIELDS };
+/* Offsets of its fields from the first one it adds. Implicit steps keep the velocity gradient c_p of a particle whole; explicit ones
+ * as rate of strain (c + c^T) / 2 in float and spin, yx zx zy of (c - c^T) / 2: the spin is what angular momentum consists of, and
+ * the strain of the step is formed before either is rounded. Hardening and volume gain are float. */
+enum { RP_EP_GRADIENT, RP_EP_STRAIN, RP_EP_HARDENING, RP_EP_VOLUME_GAIN, RP_EP_FIELDS, RP_EP_RATE = RP_EP_GRADIENT, RP_EP_SPIN = RP_EP_FIELDS };
 
 /* What the law needs of a material, once a step. */
 typedef struct rp__elastoplastic_law {
@@ -49,11 +51,10 @@ typedef struct rp__elastoplastic_step {
     bool keep_affine;      /* APIC: c stays in the transfer; otherwise only the stress does */
     const rp__elastoplastic_law *laws;
     int first_field;
-    bool single;           /* strain, hardening and gain are float */
-    bool single_gradient;  /* c_p too: single storage, explicit */
+    bool single;           /* strain and spin are float */
 } rp__elastoplastic_step;
 
-/* law_kernel.c, over the particles [begin, end).
+/* law_kernel.c, over the particles [begin, end) of implicit steps, which have c_p; explicit ones have sweep.h.
  * stress: c_p <- (c_p or 0) - dt V0 / (m D) tau(strain): the force of the stress as part of the affine momentum (MLS form).
  * strain: the trial strain from the velocity gradient c_p, projected on the yield surface   [klar2016, (27)–(31)].
  * response: c_p <- - dt V0 / (m D) tau(the strain that c_p leads to); strain, hardening and gain are left as they are. */
@@ -66,7 +67,8 @@ void rp__elastoplastic_strain_kernel(const rp__elastoplastic_step *step, rp__par
 typedef struct rp__elastoplastic_volumes {
     const rp__elastoplastic_step *step;
     const int32_t *material;
-    void *gain, *strain[3]; /* planes */
+    float *gain;            /* planes */
+    void *strain[3];
 } rp__elastoplastic_volumes;
 
 rp__elastoplastic_volumes rp__elastoplastic_find_volumes(const rp__elastoplastic_step *step, const rp__particles *p);

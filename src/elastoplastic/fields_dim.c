@@ -20,7 +20,7 @@ typedef struct source {
     const rp__particles *p;
     rp__elastoplastic_law *laws;
     int first_field;
-    bool single, single_gradient;
+    bool single, has_gradient;
 } source;
 
 static double read_plane(const source *s, int field, int component, bool single, int64_t i)
@@ -44,13 +44,14 @@ static void bring(const source *s, int64_t i, double out[SUMS])
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     for (int k = 0; k < 6; k++) {
         e[k] = read_plane(s, RP_EP_STRAIN, k, s->single, i);
-        rate[k] = 0.5 * (read_plane(s, RP_EP_GRADIENT, 3 * row[k] + column[k], s->single_gradient, i) +
-                         read_plane(s, RP_EP_GRADIENT, 3 * column[k] + row[k], s->single_gradient, i));
+        rate[k] = !s->has_gradient ? read_plane(s, RP_EP_RATE, k, true, i)
+                                   : 0.5 * (read_plane(s, RP_EP_GRADIENT, 3 * row[k] + column[k], false, i) +
+                                            read_plane(s, RP_EP_GRADIENT, 3 * column[k] + row[k], false, i));
     }
     rp__elastoplastic_tau_ref(law, e, tau);
     double trace = e[0] + e[1] + (RP_DIM == 3 ? e[2] : 0), bulk = s->p->volume[i] * law->inverse_fraction;
     double volume = bulk * exp(trace);
-    double cone = law->elastic ? INFINITY : law->hardens ? rp__elastoplastic_cone(law, read_plane(s, RP_EP_HARDENING, 0, s->single, i)) : law->cone;
+    double cone = law->elastic ? INFINITY : law->hardens ? rp__elastoplastic_cone(law, read_plane(s, RP_EP_HARDENING, 0, true, i)) : law->cone;
     out[MASS] = s->p->mass[i];
     for (int a = 0; a < 3; a++)
         out[MOMENTUM + a] = s->p->mass[i] * s->p->v[a][i];
@@ -142,7 +143,7 @@ static rp_result gather_sums(const rp__grid *g, const rp__world *world, source *
 }
 
 rp_result RP_D(rp__elastoplastic_node_fields)(const rp__grid *g, const rp__world *world, int first_field, bool single,
-                                              bool single_gradient, rp__elastoplastic_views *views, int64_t *nodes)
+                                              bool has_gradient, rp__elastoplastic_views *views, int64_t *nodes)
 {
     static const struct {
         const char *name, *unit;
@@ -151,7 +152,7 @@ rp_result RP_D(rp__elastoplastic_node_fields)(const rp__grid *g, const rp__world
                              { "pressure", "Pa", 1, AT_PRESSURE },  { "shear_stress", "Pa", 1, AT_SHEAR },
                              { "volume_fraction", "", 1, AT_FRACTION }, { "stress", "Pa", 6, AT_STRESS },
                              { "region", "", 1, AT_REGION } };
-    source s = { .p = world->particles, .first_field = first_field, .single = single, .single_gradient = single_gradient };
+    source s = { .p = world->particles, .first_field = first_field, .single = single, .has_gradient = has_gradient };
     double *sums = NULL;
     RP_TRY(gather_sums(g, world, &s, &sums));
     int64_t all = (int64_t)g->blocks * RP_BLOCK_NODES, n = 0, at = 0;

@@ -130,10 +130,10 @@ void RP_D(rp__elastoplastic_residual)(const rp__elastoplastic_system *s, const d
 
 /* ---- its derivative ---- */
 
-static double number(const rp__elastoplastic_system *s, int field, int component, int64_t i)
+static double number(const rp__elastoplastic_system *s, int field, int component, bool single, int64_t i)
 {
     const void *plane = rp__particles_plane(&s->work->view, s->step->first_field + field, component);
-    return s->step->single ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
+    return single ? (double)((const float *)plane)[i] : ((const double *)plane)[i];
 }
 
 static void increment_of(const rp__elastoplastic_system *s, int64_t i, rp__mat3 *out)
@@ -150,10 +150,10 @@ static void linearise_chunk(void *context, int64_t begin, int64_t end, int worke
         double strain[6];
         rp__mat3 increment;
         for (int k = 0; k < 6; k++)
-            strain[k] = number(s, RP_EP_STRAIN, k, i);
+            strain[k] = number(s, RP_EP_STRAIN, k, s->step->single, i);
         increment_of(s, i, &increment);
         rp__elastoplastic_linearise(&s->step->laws[s->work->view.material[i]], RP_DIM, s->step->correct_volume, &increment, strain,
-                                    number(s, RP_EP_HARDENING, 0, i), number(s, RP_EP_VOLUME_GAIN, 0, i), &s->work->tangent[i]);
+                                    number(s, RP_EP_HARDENING, 0, true, i), number(s, RP_EP_VOLUME_GAIN, 0, true, i), &s->work->tangent[i]);
     }
 }
 

@@ -157,14 +157,14 @@ static void set(const rp__elastoplastic_volumes *v, void *plane, int64_t i, doub
 
 double rp__elastoplastic_gain(const rp__elastoplastic_volumes *v, int64_t i)
 {
-    return get(v, v->gain, i);
+    return (double)v->gain[i];
 }
 
 double rp__elastoplastic_theta(const rp__elastoplastic_volumes *v, int64_t i)
 {
     if (v->step->laws[v->material[i]].elastic)
         return 0;
-    double theta = get(v, v->gain, i);
+    double theta = (double)v->gain[i];
     for (int a = 0; a < v->step->dim; a++)
         theta += get(v, v->strain[a], i);
     return theta;
@@ -175,9 +175,9 @@ void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, 
     if (v->step->laws[v->material[i]].elastic)
         return;
     /* Open grains open further or close; what is left then is strain. */
-    double gain = get(v, v->gain, i), open = gain > 0 ? fmax(0, gain + change) - gain : 0;
+    double gain = (double)v->gain[i], open = gain > 0 ? fmax(0, gain + change) - gain : 0;
     double rest = (change - open) / v->step->dim;
-    set(v, v->gain, i, gain + open);
+    v->gain[i] = (float)(gain + open);
     for (int a = 0; a < v->step->dim; a++)
         set(v, v->strain[a], i, get(v, v->strain[a], i) + rest);
 }

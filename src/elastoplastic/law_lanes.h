@@ -234,8 +234,9 @@ static inline void NAME(deform)(int dim, REAL (*restrict g)[3][RP_LANES], REAL (
 
 /* The planes the law works on. */
 typedef struct NAME(planes) {
-    REAL *strain[6], *hardening, *gain;
-    void *c[3][3]; /* of float or of double */
+    REAL *strain[6];
+    float *hardening, *gain;
+    double *c[3][3]; /* implicit steps: the velocity gradient */
     const double *volume, *mass;
     const int32_t *material;
 } NAME(planes);
@@ -247,32 +248,48 @@ static inline NAME(planes) NAME(find)(const rp__elastoplastic_step *step, const 
         f.strain[k] = rp__particles_plane(p, step->first_field + RP_EP_STRAIN, k);
     f.hardening = rp__particles_plane(p, step->first_field + RP_EP_HARDENING, 0);
     f.gain = rp__particles_plane(p, step->first_field + RP_EP_VOLUME_GAIN, 0);
+    return f;
+}
+
+/* Implicit steps: with the gradient. */
+static inline NAME(planes) NAME(find_all)(const rp__elastoplastic_step *step, const rp__particles *p)
+{
+    NAME(planes) f = NAME(find)(step, p);
     for (int k = 0; k < 9; k++)
         f.c[k / 3][k % 3] = rp__particles_plane(p, step->first_field + RP_EP_GRADIENT, k);
     return f;
 }
 
-static inline void NAME(load)(const REAL *restrict from, int count, REAL *restrict out)
-{
-    if (count == RP_LANES) {
-        RP_FOR_LANES (l)
-            out[l] = from[l];
-        return;
+/* Numbers of a plane to lanes and back; what is not there is 0. */
+#define LOAD(name, type)                                                                      \
+    static inline void NAME(name)(const type *restrict from, int count, REAL *restrict out)   \
+    {                                                                                         \
+        if (count == RP_LANES) {                                                              \
+            RP_FOR_LANES (l)                                                                  \
+                out[l] = (REAL)from[l];                                                       \
+            return;                                                                           \
+        }                                                                                     \
+        for (int l = 0; l < RP_LANES; l++)                                                    \
+            out[l] = l < count ? (REAL)from[l] : 0;                                           \
     }
-    for (int l = 0; l < RP_LANES; l++)
-        out[l] = l < count ? from[l] : 0;
-}
-
-static inline void NAME(store)(REAL *restrict to, int count, const REAL *restrict in)
-{
-    if (count == RP_LANES) {
-        RP_FOR_LANES (l)
-            to[l] = in[l];
-        return;
+#define STORE(name, type)                                                                     \
+    static inline void NAME(name)(type *restrict to, int count, const REAL *restrict in)      \
+    {                                                                                         \
+        if (count == RP_LANES) {                                                              \
+            RP_FOR_LANES (l)                                                                  \
+                to[l] = (type)in[l];                                                          \
+            return;                                                                           \
+        }                                                                                     \
+        for (int l = 0; l < count; l++)                                                       \
+            to[l] = (type)in[l];                                                              \
     }
-    for (int l = 0; l < count; l++)
-        to[l] = in[l];
-}
+LOAD(load, REAL)
+LOAD(load_float, float)
+LOAD(load_double, double)
+STORE(store, REAL)
+STORE(store_float, float)
+#undef LOAD
+#undef STORE
 
 /* The law of all lanes, when they have one. */
 static inline const rp__elastoplastic_law *NAME(common_law)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first,
@@ -291,29 +308,14 @@ typedef struct NAME(lane_state) {
     NAME(lane_law) w;
 } NAME(lane_state);
 
-/* Strain, hardening and gain after the step, from those before and the gradient c_p. */
+/* Strain, hardening and gain after the step, from those before and g = dt grad v. */
 static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count,
-                                 NAME(lane_state) *restrict s)
+                                 REAL (*restrict g)[3][RP_LANES], NAME(lane_state) *restrict s)
 {
-    RP_LANES_ALIGNED REAL g[3][3][RP_LANES];
     for (int k = 0; k < 6; k++)
         NAME(load)(f->strain[k] + first, count, s->strain[k]);
-    NAME(load)(f->hardening + first, count, s->w.q);
-    NAME(load)(f->gain + first, count, s->w.gain);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            const float *single = (const float *)f->c[i][j] + first;
-            const double *c = (const double *)f->c[i][j] + first;
-            if (count < RP_LANES)
-                for (int l = 0; l < RP_LANES; l++)
-                    g[i][j][l] = l < count ? (REAL)(step->dt * (step->single_gradient ? (double)single[l] : c[l])) : 0;
-            else if (step->single_gradient)
-                RP_FOR_LANES (l)
-                    g[i][j][l] = (REAL)step->dt * (REAL)single[l];
-            else
-                RP_FOR_LANES (l)
-                    g[i][j][l] = (REAL)(step->dt * c[l]);
-        }
+    NAME(load_float)(f->hardening + first, count, s->w.q);
+    NAME(load_float)(f->gain + first, count, s->w.gain);
     const rp__elastoplastic_law *common = NAME(common_law)(step, f, first, count);
     if (common && !common->hardens) {
         REAL cone = (REAL)common->cone, stiffness = (REAL)common->stiffness, yields = common->elastic ? (REAL)0 : (REAL)1;
@@ -379,50 +381,51 @@ static inline void NAME(store_pull)(const rp__elastoplastic_step *step, const NA
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     for (int i = 0; i < step->dim; i++)
         for (int j = 0; j < step->dim; j++) {
-            float *single = (float *)f->c[i][j] + first;
-            double *c = (double *)f->c[i][j] + first;
+            double *c = f->c[i][j] + first, kept = keep ? 1 : 0;
             const REAL *t = s->tau[at[i][j]];
-            double kept = keep ? 1 : 0;
-            float kept_single = keep ? 1 : 0;
-            if (step->single_gradient) {
-                if (count == RP_LANES)
-                    RP_FOR_LANES (l)
-                        single[l] = kept_single * single[l] - (float)t[l];
-                else
-                    for (int l = 0; l < count; l++)
-                        single[l] = kept_single * single[l] - (float)t[l];
-            } else if (count == RP_LANES) {
+            if (count == RP_LANES)
                 RP_FOR_LANES (l)
                     c[l] = kept * c[l] - (double)t[l];
-            } else {
+            else
                 for (int l = 0; l < count; l++)
                     c[l] = kept * c[l] - (double)t[l];
-            }
         }
 }
 
-static inline void NAME(strain_planes)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t begin, int64_t end)
+static inline void NAME(store_strain)(const NAME(planes) *f, int64_t first, int count, const NAME(lane_state) *restrict s)
 {
-    NAME(lane_state) s;
-    for (int64_t first = begin; first < end; first += RP_LANES) {
-        int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
-        NAME(advance)(step, f, first, count, &s);
-        for (int k = 0; k < 6; k++)
-            NAME(store)(f->strain[k] + first, count, s.strain[k]);
-        NAME(store)(f->hardening + first, count, s.w.q);
-        NAME(store)(f->gain + first, count, s.w.gain);
-    }
+    for (int k = 0; k < 6; k++)
+        NAME(store)(f->strain[k] + first, count, s->strain[k]);
+    NAME(store_float)(f->hardening + first, count, s->w.q);
+    NAME(store_float)(f->gain + first, count, s->w.gain);
+}
+
+/* g = dt c_p */
+static inline void NAME(increments)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count,
+                                    REAL (*restrict g)[3][RP_LANES])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int l = 0; l < RP_LANES; l++)
+                g[i][j][l] = l < count ? (REAL)(step->dt * f->c[i][j][first + l]) : 0;
 }
 
 static inline void NAME(strain_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
-    NAME(planes) f = NAME(find)(step, p);
-    NAME(strain_planes)(step, &f, begin, end);
+    NAME(planes) f = NAME(find_all)(step, p);
+    NAME(lane_state) s;
+    RP_LANES_ALIGNED REAL g[3][3][RP_LANES];
+    for (int64_t first = begin; first < end; first += RP_LANES) {
+        int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
+        NAME(increments)(step, &f, first, count, g);
+        NAME(advance)(step, &f, first, count, g, &s);
+        NAME(store_strain)(&f, first, count, &s);
+    }
 }
 
 static inline void NAME(stress_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
-    NAME(planes) f = NAME(find)(step, p);
+    NAME(planes) f = NAME(find_all)(step, p);
     NAME(lane_state) s;
     for (int64_t first = begin; first < end; first += RP_LANES) {
         int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
@@ -435,11 +438,13 @@ static inline void NAME(stress_range)(const rp__elastoplastic_step *step, const 
 
 static inline void NAME(response_range)(const rp__elastoplastic_step *step, const rp__particles *p, int64_t begin, int64_t end)
 {
-    NAME(planes) f = NAME(find)(step, p);
+    NAME(planes) f = NAME(find_all)(step, p);
     NAME(lane_state) s;
+    RP_LANES_ALIGNED REAL g[3][3][RP_LANES];
     for (int64_t first = begin; first < end; first += RP_LANES) {
         int count = end - first < RP_LANES ? (int)(end - first) : RP_LANES;
-        NAME(advance)(step, &f, first, count, &s);
+        NAME(increments)(step, &f, first, count, g);
+        NAME(advance)(step, &f, first, count, g, &s);
         NAME(pull)(step, &f, first, count, &s);
         NAME(store_pull)(step, &f, first, count, false, &s);
     }

@@ -17,21 +17,24 @@
 typedef struct state {
     int dim;          /* first: the method reads it to choose between 2D and 3D */
     rp__grid grid;
-    double *mass, *velocity[3], *before[3];
-    int64_t capacity; /* of the node arrays */
+    /* Nodes. In explicit steps they are in the scratch memory of the particles, which the sort has left by then. */
+    double *mass, *velocity[3], *before[3], *mean;
+    double *nodes;    /* implicit: memory of these planes */
+    int64_t node_capacity;
     rp__elastoplastic_law *laws;
     int first_field;
     double *kept[3];  /* FLIP: velocities of the particles before the transfer */
     int64_t kept_capacity;
     double unsmoothed;    /* time since volumes were last made to agree */
-    double *theta, *mean;        /* logarithmic volumes; means on the nodes */
-    double *open;                /* gains: scratch memory of the particles */
+    double *theta;               /* implicit: logarithmic volumes */
+    double *open;                /* and gains: scratch memory of the particles */
     int64_t theta_capacity;
     rp__elastoplastic_implicit implicit;
     unsigned char *left;         /* of each block: particles have gone from where its nodes reach */
     int64_t left_capacity;
     rp__elastoplastic_views views;
     double *clear;               /* of each node: the distance of the bodies that stand; NULL: there are none */
+    int64_t clear_capacity;
     uint64_t clear_of;           /* which of them were present, as a number; 0: it must be found again */
     bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
     int64_t sorted_count, sorted_id;
@@ -66,44 +69,50 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
 {
     state *s = self;
     RP_D(rp__grid_free)(&s->grid);
-    rp__base_free(s->mass);
+    rp__base_free(s->nodes);
     rp__base_free(s->theta);
-    rp__base_free(s->mean);
     rp__base_free(s->left);
     rp__base_free(s->clear);
     rp__base_free(s->views.data);
-    for (int a = 0; a < 3; a++) {
-        rp__base_free(s->velocity[a]);
-        rp__base_free(s->before[a]);
+    for (int a = 0; a < 3; a++)
         rp__base_free(s->kept[a]);
-    }
     RP_D(rp__elastoplastic_implicit_free)(&s->implicit);
     rp__base_free(s->laws);
     rp__base_free(s);
 }
 
-/* Room for `needed` numbers, not more than an eighth too much; what was there is gone. */
-static bool make_room(double **array, int64_t needed)
+/* Room for `needed` numbers and an eighth more; what was there is gone. */
+static bool make_room(double **array, int64_t *capacity, int64_t needed)
 {
+    if (needed <= *capacity)
+        return true;
     rp__base_free(*array);
-    *array = rp__base_alloc_array((size_t)needed, sizeof(double));
+    *array = rp__base_alloc_array((size_t)(needed + needed / 8), sizeof(double));
+    *capacity = *array ? needed + needed / 8 : 0;
     return *array;
 }
 
-static rp_result reserve_nodes(state *s, bool flip, bool mean)
+/* Finds a place for the planes of the nodes: for this step alone. */
+static rp_result place_nodes(state *s, rp__particles *p, bool flip, bool implicit)
 {
-    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
-    if (nodes <= s->capacity)
-        return RP_OK;
-    nodes += nodes / 8;
-    s->capacity = 0;
-    rp__base_free(s->clear);
-    s->clear = NULL;
-    bool done = make_room(&s->mass, nodes) && (!mean || make_room(&s->mean, nodes));
-    for (int a = 0; a < RP_DIM && done; a++)
-        done = make_room(&s->velocity[a], nodes) && (!flip || make_room(&s->before[a], nodes));
-    s->capacity = done ? nodes : 0;
-    return done ? RP_OK : RP_OUT_OF_MEMORY;
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, stride = nodes + 40; /* planes do not meet in the cache */
+    int64_t needed = stride * (1 + RP_DIM * (flip ? 2 : 1) + (implicit ? 1 : 0));
+    double *at = NULL;
+    if (implicit)
+        at = make_room(&s->nodes, &s->node_capacity, needed) ? s->nodes : NULL;
+    else if ((size_t)needed * sizeof(double) <= p->spare_size)
+        at = p->spare;
+    else
+        at = rp__particles_scratch(p, (size_t)(needed + needed / 16) * sizeof(double));
+    if (!at)
+        return RP_OUT_OF_MEMORY;
+    s->mass = at;
+    for (int a = 0; a < RP_DIM; a++)
+        s->velocity[a] = at += stride;
+    for (int a = 0; a < RP_DIM && flip; a++)
+        s->before[a] = at += stride;
+    s->mean = implicit ? at + stride : NULL;
+    return RP_OK;
 }
 
 typedef struct work {
@@ -345,14 +354,8 @@ static rp_result smooth_volumes(work *w, int order)
 {
     state *s = w->s;
     const rp__particles *p = w->world->particles;
-    if (p->count > s->theta_capacity) {
-        s->theta_capacity = 0;
-        if (!make_room(&s->theta, p->count + p->count / 16))
-            return RP_OUT_OF_MEMORY;
-        s->theta_capacity = p->count + p->count / 16;
-    }
-    s->open = rp__particles_scratch(w->world->particles);
-    if (!s->open)
+    s->open = rp__particles_scratch(w->world->particles, (size_t)p->count * sizeof(double));
+    if (!s->open || !make_room(&s->theta, &s->theta_capacity, p->count))
         return RP_OUT_OF_MEMORY;
     rp__exec_for(p->count, PARTICLES, value_chunk, w);
     average(w, order, s->theta);
@@ -477,12 +480,13 @@ static rp_result update_clear(state *s, const rp__world *world)
     if (present == 0) {
         rp__base_free(s->clear);
         s->clear = NULL;
+        s->clear_capacity = 0;
         return RP_OK;
     }
     number |= 1;
     if (s->clear && s->clear_of == number)
         return RP_OK;
-    if (!s->clear && !make_room(&s->clear, s->capacity))
+    if (!make_room(&s->clear, &s->clear_capacity, (int64_t)s->grid.blocks * RP_BLOCK_NODES))
         return RP_OUT_OF_MEMORY;
     RP_D(rp__elastoplastic_find_clear)(&s->grid, world, s->clear);
     s->clear_of = number;
@@ -495,9 +499,8 @@ static bool any_left(const state *s)
 }
 
 /* Memory for the blocks of the grid. */
-static rp_result hold_blocks(state *s, bool flip)
+static rp_result hold_blocks(state *s)
 {
-    RP_TRY(reserve_nodes(s, flip, false));
     if (s->grid.blocks > s->left_capacity) {
         s->left_capacity = 0;
         rp__base_free(s->left);
@@ -518,7 +521,7 @@ static rp_result sort_particles(work *w, int order)
     rp__particles *p = w->world->particles;
     s->sorted = false;
     RP_TRY((order == 2 ? RP_D(rp__grid_build_loose) : RP_D(rp__grid_build))(&s->grid, p, order));
-    RP_TRY(hold_blocks(s, w->flip));
+    RP_TRY(hold_blocks(s));
     s->sorted = true;
     s->sorted_count = p->count;
     s->sorted_id = p->next_id;
@@ -541,6 +544,7 @@ static rp_result sweep_step(work *w, int order, double *t)
     for (int tries = 0;; tries++) { /* the second time when someone else has moved particles */
         if (tries > 0 || must_sort(s, world->particles))
             RP_TRY(sort_particles(w, order));
+        RP_TRY(place_nodes(s, world->particles, w->flip, false));
         RP_LAP(&world->phases, "sort", *t);
         sweep.mass = s->mass, sweep.left = s->left;
         for (int a = 0; a < RP_DIM; a++) {
@@ -665,8 +669,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .keep_affine = par->transfer != RP_EP_FLIP,
                          .laws = s->laws,
                          .first_field = s->first_field,
-                         .single = par->storage == 1,
-                         .single_gradient = par->storage == 1 && par->integrator == RP_EP_EXPLICIT } };
+                         .single = par->storage == 1 } };
     s->unsmoothed += dt;
     w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
     stats->iterations = 0;
@@ -677,7 +680,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
         return tell_divergence(&w, true);
     }
     RP_TRY(RP_D(rp__grid_build)(&s->grid, world->particles, order));
-    RP_TRY(reserve_nodes(s, w.flip, true));
+    RP_TRY(place_nodes(s, world->particles, w.flip, true));
     RP_LAP(&world->phases, "sort", t);
     rp__transfer_options options = { .order = order,
                                      .kind = RP_TRANSFER_APIC,
@@ -730,8 +733,7 @@ rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp__world *world, co
     if (!good || held != world->particles->count || RP_D(rp__grid_rebuild)(&s->grid, blocks->count / 4, occupied) != RP_OK)
         return rp__base_fail(RP_BAD_FILE, "the checkpoint's blocks of particles (\"elastoplastic_blocks\") do not fit its %lld particles",
                              (long long)world->particles->count);
-    const rp__elastoplastic_params *par = world->params;
-    RP_TRY(hold_blocks(s, par->transfer != RP_EP_APIC));
+    RP_TRY(hold_blocks(s));
     s->sorted = true;
     s->sorted_count = world->particles->count;
     s->sorted_id = world->particles->next_id;
@@ -743,7 +745,7 @@ rp_result RP_D(rp__elastoplastic_fields)(void *self, const rp__world *world, con
     state *s = self;
     const rp__elastoplastic_params *par = world->params;
     RP_TRY(RP_D(rp__elastoplastic_node_fields)(&s->grid, world, s->first_field, par->storage == 1,
-                                               par->storage == 1 && par->integrator == RP_EP_EXPLICIT, &s->views, nodes));
+                                               par->integrator == RP_EP_IMPLICIT, &s->views, nodes));
     *views = s->views.view;
     *count = RP_EP_VIEWS;
     return RP_OK;

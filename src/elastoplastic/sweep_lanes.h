@@ -11,6 +11,24 @@ typedef REAL NAME(any_wide) __attribute__((vector_size(WIDTH * sizeof(REAL)), al
 #define PARTS (8 / WIDTH)
 #define COPIES (WIDTH / 4)
 #define LINE (int)(64 / sizeof(REAL)) /* numbers in a line of the cache */
+#define FLOATS (int)(64 / sizeof(float))
+
+/* What the passes work on: the planes of the law, and the velocity gradient c_p in its two parts. */
+typedef struct NAME(fields) {
+    NAME(planes) law;
+    float *rate[6];  /* (c + c^T) / 2: xx yy zz xy xz yz */
+    REAL *spin[3];   /* (c - c^T) / 2: yx zx zy */
+} NAME(fields);
+
+RP_INLINE NAME(fields) NAME(find_fields)(const rp__elastoplastic_sweep *w)
+{
+    NAME(fields) f = { .law = NAME(find)(w->step, w->p) };
+    for (int k = 0; k < 6; k++)
+        f.rate[k] = rp__particles_plane(w->p, w->step->first_field + RP_EP_RATE, k);
+    for (int k = 0; k < 3; k++)
+        f.spin[k] = rp__particles_plane(w->p, w->step->first_field + RP_EP_SPIN, k);
+    return f;
+}
 
 typedef struct NAME(batch) {
     _Alignas(64) REAL t[3][BATCH];        /* x - base, in cells */
@@ -79,25 +97,27 @@ RP_INLINE int NAME(locate)(int order, const rp__elastoplastic_sweep *w, int64_t 
 }
 
 /* Asks for the particles of a batch to come: there are more planes than processors follow by themselves. */
-RP_INLINE void NAME(look_ahead)(const rp__elastoplastic_sweep *w, const NAME(planes) *f, int64_t first, bool writes)
+RP_INLINE void NAME(look_ahead)(const rp__elastoplastic_sweep *w, const NAME(fields) *f, int64_t first, bool writes)
 {
     if (first + BATCH > w->p->count)
         return;
-    for (int a = 0; a < RP_DIM; a++) {
+    for (int a = 0; a < RP_DIM; a++)
         for (int l = 0; l < BATCH; l += 8) {
             __builtin_prefetch(w->p->x[a] + first + l, 1, 3);
             __builtin_prefetch(w->p->v[a] + first + l, 1, 3);
         }
-        for (int c = 0; c < RP_DIM; c++)
-            for (int l = 0; l < BATCH; l += LINE)
-                __builtin_prefetch((const REAL *)f->c[a][c] + first + l, 1, 3);
-    }
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 6; k++) {
         for (int l = 0; l < BATCH; l += LINE)
-            __builtin_prefetch(f->strain[k] + first + l, 1, 3);
-    for (int l = 0; l < BATCH && writes; l += LINE) {
-        __builtin_prefetch(f->hardening + first + l, 1, 3);
-        __builtin_prefetch(f->gain + first + l, 1, 3);
+            __builtin_prefetch(f->law.strain[k] + first + l, 1, 3);
+        for (int l = 0; l < BATCH; l += FLOATS)
+            __builtin_prefetch(f->rate[k] + first + l, 1, 3);
+    }
+    for (int k = 0; k < (RP_DIM == 3 ? 3 : 1); k++)
+        for (int l = 0; l < BATCH; l += LINE)
+            __builtin_prefetch(f->spin[k] + first + l, 1, 3);
+    for (int l = 0; l < BATCH && writes; l += FLOATS) {
+        __builtin_prefetch(f->law.hardening + first + l, 1, 3);
+        __builtin_prefetch(f->law.gain + first + l, 1, 3);
     }
     for (int l = 0; l < BATCH && !writes; l += 8) {
         __builtin_prefetch(w->p->mass + first + l, 0, 3);
@@ -152,41 +172,47 @@ RP_INLINE void NAME(products)(int order, const NAME(batch) *restrict b, NAME(car
                 out->weight[k * nodes + j][l] = RP_DIM == 3 ? b->w[1][j][l] * b->w[2][k][l] : b->w[1][j][l];
 }
 
-/* Eight numbers of a plane of double. */
-RP_INLINE void NAME(narrow)(const double *restrict from, int count, REAL *restrict to)
+/* c_p from its two parts. */
+RP_INLINE void NAME(load_gradient)(const NAME(fields) *f, int64_t first, int count, REAL (*restrict c)[3][RP_LANES])
 {
-    if (count == RP_LANES)
-        RP_FOR_LANES (l)
-            to[l] = (REAL)from[l];
-    else
-        for (int l = 0; l < RP_LANES; l++)
-            to[l] = l < count ? (REAL)from[l] : 0;
+    RP_LANES_ALIGNED REAL rate[RP_LANES], spin[RP_LANES];
+    for (int i = 0, k = 3; i < RP_DIM; i++) {
+        NAME(load_float)(f->rate[i] + first, count, c[i][i]);
+        for (int j = i + 1; j < RP_DIM; j++, k++) {
+            NAME(load_float)(f->rate[k] + first, count, rate);
+            NAME(load)(f->spin[k - 3] + first, count, spin);
+            RP_FOR_LANES (l) {
+                c[j][i][l] = rate[l] + spin[l];
+                c[i][j][l] = rate[l] - spin[l];
+            }
+        }
+    }
 }
 
 /* A and G of RP_LANES particles from lane l of the batch on. */
-RP_INLINE void NAME(charge)(bool flip, const rp__elastoplastic_sweep *w, const NAME(planes) *f, const NAME(batch) *restrict b, int64_t first,
+RP_INLINE void NAME(charge)(bool flip, const rp__elastoplastic_sweep *w, const NAME(fields) *f, const NAME(batch) *restrict b, int64_t first,
                                 int l0, int count, NAME(cargo) *restrict out)
 {
     static const int at[3][3] = { { 0, 3, 4 }, { 3, 1, 5 }, { 4, 5, 2 } };
     NAME(lane_state) s;
-    RP_LANES_ALIGNED REAL mass[RP_LANES], v[RP_LANES], c[RP_LANES];
+    RP_LANES_ALIGNED REAL mass[RP_LANES], v[RP_LANES], c[3][3][RP_LANES];
     REAL h = (REAL)w->g->lattice.h, keep = w->step->keep_affine ? 1 : 0;
     for (int k = 0; k < 6; k++)
-        NAME(load)(f->strain[k] + first, count, s.strain[k]);
-    NAME(pull)(w->step, f, first, count, &s);
-    NAME(narrow)(w->p->mass + first, count, mass);
+        NAME(load)(f->law.strain[k] + first, count, s.strain[k]);
+    NAME(load_gradient)(f, first, count, c);
+    NAME(pull)(w->step, &f->law, first, count, &s);
+    NAME(load_double)(w->p->mass + first, count, mass);
     RP_FOR_LANES (l)
         out->a[0][l0 + l] = mass[l];
     for (int r = 0; r < RP_DIM; r++) {
-        NAME(narrow)(w->p->v[r] + first, count, v);
+        NAME(load_double)(w->p->v[r] + first, count, v);
         RP_FOR_LANES (l)
             v[l] = mass[l] * v[l];
         for (int a = 0; a < RP_DIM; a++) {
-            NAME(load)((const REAL *)f->c[r][a] + first, count, c);
-            const REAL *restrict tau = s.tau[at[r][a]], *restrict t = b->t[a] + l0;
+            const REAL *restrict tau = s.tau[at[r][a]], *restrict t = b->t[a] + l0, *restrict own = c[r][a];
             REAL *restrict g = out->g[a][1 + r] + l0;
             RP_FOR_LANES (l) {
-                g[l] = mass[l] * h * (flip ? keep * c[l] : keep * c[l] - tau[l]);
+                g[l] = mass[l] * h * (flip ? keep * own[l] : keep * own[l] - tau[l]);
                 v[l] -= g[l] * t[l];
             }
         }
@@ -306,7 +332,7 @@ RP_INLINE void NAME(scatter_block)(int order, bool flip, const rp__elastoplastic
     _Alignas(64) REAL tile[4 * (TILE + 4)], apart[4 * (TILE + 4)];
     NAME(batch) b;
     NAME(cargo) in;
-    NAME(planes) f = NAME(find)(w->step, w->p);
+    NAME(fields) f = NAME(find_fields)(w);
     int outside = 0;
     memset(tile, 0, sizeof tile);
     if (flip)
@@ -439,37 +465,70 @@ RP_INLINE void NAME(store_flip)(const rp__elastoplastic_sweep *w, int64_t first,
     }
 }
 
-/* Velocities and gradients of a batch. */
-RP_INLINE void NAME(store_motion)(bool flip, const rp__elastoplastic_sweep *w, const NAME(planes) *f, int64_t first, int count,
-                                      NAME(four) (*restrict read)[4])
+/* Where the velocities and gradients of a batch are put in planes, v[component] and c[column][row]. */
+typedef struct NAME(motion) {
+    _Alignas(64) REAL v[4][BATCH], c[RP_DIM][4][BATCH];
+} NAME(motion);
+
+RP_INLINE void NAME(sort_out)(NAME(four) (*restrict read)[4], NAME(motion) *restrict out)
 {
-    _Alignas(64) REAL room[1 + RP_DIM][4][BATCH];
     for (int l = 0; l < BATCH; l += 4)
         for (int n = 0; n < 1 + RP_DIM; n++) {
             NAME(four) r[4] = { read[l][n], read[l + 1][n], read[l + 2][n], read[l + 3][n] };
             NAME(turn)(r);
             for (int c = 0; c < RP_DIM; c++)
-                *(NAME(any_four) *)&room[n][c][l] = r[c];
+                *(NAME(any_four) *)(n == 0 ? &out->v[c][l] : &out->c[n - 1][c][l]) = r[c];
         }
-    for (int c = 0; c < RP_DIM; c++) {
-        double *restrict v = w->p->v[c] + first;
-        if (count == BATCH && !flip)
-#pragma omp simd
-            for (int l = 0; l < BATCH; l++)
-                v[l] = (double)room[0][c][l];
-        else
-            for (int l = 0; l < count && !flip; l++)
-                v[l] = (double)room[0][c][l];
-        for (int a = 0; a < RP_DIM; a++) {
-            REAL *restrict to = (REAL *)f->c[c][a] + first;
-            if (count == BATCH)
-#pragma omp simd
-                for (int l = 0; l < BATCH; l++)
-                    to[l] = room[1 + a][c][l];
-            else
-                for (int l = 0; l < count; l++)
-                    to[l] = room[1 + a][c][l];
-        }
+}
+
+/* to[l] = expression of l, for a whole batch or a part of one. */
+#define STORE_BATCH(to, type, ...)                 \
+    do {                                           \
+        type *restrict put = (to);                 \
+        if (count == BATCH) {                      \
+            RP_SIMD                                \
+            for (int l = 0; l < BATCH; l++)        \
+                put[l] = (type)(__VA_ARGS__);      \
+        } else                                     \
+            for (int l = 0; l < count; l++)        \
+                put[l] = (type)(__VA_ARGS__);      \
+    } while (0)
+
+/* Velocities and gradients of a batch. */
+RP_INLINE void NAME(store_motion)(bool flip, const rp__elastoplastic_sweep *w, const NAME(fields) *f, int64_t first, int count,
+                                  const NAME(motion) *restrict m)
+{
+    static const int row[6] = { 0, 1, 2, 1, 2, 2 }, column[6] = { 0, 1, 2, 0, 0, 1 };
+    for (int c = 0; c < RP_DIM && !flip; c++)
+        STORE_BATCH(w->p->v[c] + first, double, m->v[c][l]);
+    for (int k = 0; k < 6; k++) {
+        if (row[k] >= RP_DIM)
+            continue;
+        const REAL *restrict low = m->c[column[k]][row[k]], *restrict high = m->c[row[k]][column[k]];
+        STORE_BATCH(f->rate[k] + first, float, (REAL)0.5 * (low[l] + high[l]));
+        if (k >= 3)
+            STORE_BATCH(f->spin[k - 3] + first, REAL, (REAL)0.5 * (low[l] - high[l]));
+    }
+}
+#undef STORE_BATCH
+
+/* The strains of a batch, from gradients that have not been rounded to their storage. */
+RP_INLINE void NAME(strain_batch)(const rp__elastoplastic_sweep *w, const NAME(fields) *f, int64_t first, int count,
+                                  const NAME(motion) *restrict m)
+{
+    NAME(lane_state) s;
+    RP_LANES_ALIGNED REAL g[3][3][RP_LANES] = { { { 0 } } }, dt = (REAL)w->step->dt;
+    for (int l0 = 0; l0 < count; l0 += RP_LANES) {
+        int lanes = count - l0 < RP_LANES ? count - l0 : RP_LANES;
+        for (int i = 0; i < RP_DIM; i++)
+            for (int j = 0; j < RP_DIM; j++) {
+                RP_FOR_LANES (l)
+                    g[i][j][l] = dt * m->c[j][i][l0 + l];
+                for (int l = lanes; l < RP_LANES; l++)
+                    g[i][j][l] = 0;
+            }
+        NAME(advance)(w->step, &f->law, first + l0, lanes, g, &s);
+        NAME(store_strain)(&f->law, first + l0, lanes, &s);
     }
 }
 
@@ -482,7 +541,8 @@ RP_INLINE void NAME(gather_block)(int order, bool flip, const rp__elastoplastic_
     _Alignas(64) NAME(wide) tile[TILE + 4], old[TILE + 4];
     NAME(four) read[BATCH][4], was[BATCH];
     NAME(batch) b;
-    NAME(planes) f = NAME(find)(w->step, w->p);
+    NAME(motion) m;
+    NAME(fields) f = NAME(find_fields)(w);
     NAME(read_tile)(w->g, block, w->velocity, RP_DIM, tile);
     if (flip)
         NAME(read_tile)(w->g, block, w->before, RP_DIM, old);
@@ -499,8 +559,9 @@ RP_INLINE void NAME(gather_block)(int order, bool flip, const rp__elastoplastic_
                 was[l] = NAME(read_value)(order, &b, l, old);
             NAME(store_flip)(w, first, count, read, was);
         }
-        NAME(store_motion)(flip, w, &f, first, count, read);
-        NAME(strain_planes)(w->step, &f, first, first + count);
+        NAME(sort_out)(read, &m);
+        NAME(store_motion)(flip, w, &f, first, count, &m);
+        NAME(strain_batch)(w, &f, first, count, &m);
         if (!w->move)
             w->left[block] |= move_freely(order, w, block, first, first + count);
     }
@@ -566,4 +627,5 @@ RP_INLINE void NAME(volumes_to_particles)(int order, const rp__elastoplastic_swe
 #undef PARTS
 #undef COPIES
 #undef LINE
+#undef FLOATS
 #undef SPANS

@@ -338,6 +338,28 @@ static void threads_do_not_change_bits(void **unused)
     }
 }
 
+/* All memory of the library for a particle, scratch memory for sorting and the nodes included. */
+static void particles_take_at_most_200_bytes(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        scene s;
+        double lower[3] = { 0, 0, 0 }, upper[3] = { 1.6, 0.8, 0.8 };
+        set_up(&s, 3, lower, upper);
+        assert_int_equal(rp_params_set(s.params, "storage", k ? "single" : "double"), RP_OK);
+        size_t before = rp_memory_in_use();
+        rp_sim *sim = start(&s);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(rp_sim_step(sim, NULL), RP_OK);
+        double bytes = (double)(rp_memory_in_use() - before) / (double)rp_sim_particle_count(sim);
+        print_message("%s: %.1f bytes a particle\n", k ? "single" : "double", bytes);
+        if (bytes > (k ? 165 : 200))
+            fail_msg("%g bytes a particle", bytes);
+        rp_sim_destroy(sim);
+        tear_down(&s);
+    }
+}
+
 /* Kinetic energy of a heap at rest: FLIP rings, APIC does not. */
 static void flip_rings_and_apic_does_not(void **unused)
 {
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(thrown_heaps_land_with_their_volume),
         cmocka_unit_test(thin_streams_land_with_their_volume),
         cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(particles_take_at_most_200_bytes),
         cmocka_unit_test(flip_rings_and_apic_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

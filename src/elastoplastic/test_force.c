@@ -29,7 +29,7 @@ typedef struct difference {
 /* A smooth field of strain on `cells` × `cells` cells of a unit square, 16 particles a cell. */
 static difference compare(int order, int cells)
 {
-    rp__elastoplastic_params par = { .kernel = order - 2 };
+    rp__elastoplastic_params par = { .integrator = RP_EP_IMPLICIT };
     rp_material_def sand = rp_default_material_def();
     rp__elastoplastic_law law = rp__elastoplastic_make_law(&sand, 2);
     rp__particles p;

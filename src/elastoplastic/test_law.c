@@ -165,13 +165,12 @@ static void fill(rp__particles *p, int first_field, double size, int dim)
     }
 }
 
-/* integrator: with implicit steps gradients are double, whatever the storage. */
-static void lanes_agree(bool single, int integrator, int dim, double size, double tolerance)
+static void lanes_agree(bool single, int dim, double size, double tolerance)
 {
     rp__particles p;
     int64_t first;
     int index = 0, first_field;
-    rp__elastoplastic_params par = { .storage = single, .integrator = integrator };
+    rp__elastoplastic_params par = { .storage = single, .integrator = RP_EP_IMPLICIT };
     const rp_field_info *fields = rp__elastoplastic_method.fields(&par);
     assert_int_equal(rp__particles_init(&p), RP_OK);
     first_field = p.fields;
@@ -182,8 +181,7 @@ static void lanes_agree(bool single, int integrator, int dim, double size, doubl
     rp__elastoplastic_law laws[2] = { sand(dim), sand(dim) };
     laws[1].elastic = true;
     rp__elastoplastic_step step = { .dt = 0.01, .dim = dim, .inverse_d = 400, .correct_volume = true, .keep_affine = true,
-                                    .laws = laws, .first_field = first_field, .single = single,
-                                    .single_gradient = single && integrator == RP_EP_EXPLICIT };
+                                    .laws = laws, .first_field = first_field, .single = single };
     rp__particles q;
     int64_t again;
     fields = rp__elastoplastic_method.fields(&par);
@@ -205,7 +203,10 @@ static void lanes_agree(bool single, int integrator, int dim, double size, doubl
         rp__elastoplastic_strain_ref(&laws[i % 2], dim, true, &g, strain, &hard, &gain);
         for (int k = 0; k < 6; k++)
             worst = fmax(worst, fabs(get(&p, first_field + RP_EP_STRAIN, k, i) - strain[k]) / size);
-        worst = fmax(worst, fabs(get(&p, first_field + RP_EP_HARDENING, 0, i) - hard) / size);
+        /* these two are float */
+        worst = fmax(worst, (fabs(get(&p, first_field + RP_EP_HARDENING, 0, i) - hard) - 6e-8 * hard) / size);
+        if (!laws[i % 2].elastic)
+            worst = fmax(worst, (fabs(get(&p, first_field + RP_EP_VOLUME_GAIN, 0, i) - gain) - 6e-8 * gain) / size);
         rp__elastoplastic_tau_ref(&laws[i % 2], before, tau);
         double factor = 0.01 * 400 * laws[0].inverse_fraction * 1e-3 / 1.5;
         double expected = get(&p, first_field + RP_EP_GRADIENT, 1, i) - factor * tau[3];
@@ -222,14 +223,12 @@ static void lanes_agree_with_the_twin(void **unused)
 {
     (void)unused;
     for (int dim = 2; dim <= 3; dim++) {
-        lanes_agree(false, RP_EP_EXPLICIT, dim, 1e-2, 1e-12);
-        lanes_agree(false, RP_EP_EXPLICIT, dim, 3e-2, 1e-12);
-        lanes_agree(false, RP_EP_EXPLICIT, dim, 0.2, 1e-11);
-        lanes_agree(false, RP_EP_EXPLICIT, dim, 1e-6, 1e-9); /* the twin itself loses digits here */
-        for (int integrator = RP_EP_EXPLICIT; integrator <= RP_EP_IMPLICIT; integrator++) {
-            lanes_agree(true, integrator, dim, 1e-2, 1e-5);
-            lanes_agree(true, integrator, dim, 1e-5, 1e-5); /* small strains keep their relative accuracy in single precision */
-        }
+        lanes_agree(false, dim, 1e-2, 1e-12);
+        lanes_agree(false, dim, 3e-2, 1e-12);
+        lanes_agree(false, dim, 0.2, 1e-11);
+        lanes_agree(false, dim, 1e-6, 1e-9); /* the twin itself loses digits here */
+        lanes_agree(true, dim, 1e-2, 1e-5);
+        lanes_agree(true, dim, 1e-5, 1e-5); /* small strains keep their relative accuracy in single precision */
     }
 }
 
@@ -240,7 +239,7 @@ static void reflected_and_flat_increments_are_survived(void **unused)
     (void)unused;
     for (int dim = 2; dim <= 3; dim++)
         for (int kind = 0; kind < 4; kind++) {
-            rp__elastoplastic_params par = { 0 };
+            rp__elastoplastic_params par = { .integrator = RP_EP_IMPLICIT };
             rp__particles p;
             int index = 0;
             int64_t first;

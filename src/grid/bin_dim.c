@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "exec/exec.h"
 
-#include <assert.h>
 #include <string.h>
 
 typedef struct binning {
@@ -103,22 +102,15 @@ static void count_runs(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-static rp_result make_room(rp__grid_scratch *s, int64_t particles, int64_t chunks)
+static rp_result make_room(rp__grid_scratch *s, rp__particles *p, int64_t chunks)
 {
-    if (particles > s->particle_capacity) {
-        int64_t capacity = particles + particles / 8;
-        int32_t *run = rp__base_alloc((size_t)capacity * sizeof *run);
-        unsigned char *cell = rp__base_alloc((size_t)capacity);
-        if (!run || !cell) {
-            rp__base_free(run);
-            rp__base_free(cell);
-            return RP_OUT_OF_MEMORY;
-        }
-        rp__base_free(s->run);
-        rp__base_free(s->cell);
-        s->run = run, s->cell = cell;
-        s->particle_capacity = capacity;
-    }
+    size_t permute = rp__particles_permute_bytes(p), plane = (size_t)p->capacity * sizeof(int32_t);
+    char *room = rp__particles_scratch(p, permute + plane);
+    if (!room)
+        return RP_OUT_OF_MEMORY;
+    s->run = s->order = (int32_t *)(void *)(room + permute);
+    s->bucket = (int32_t *)(void *)room;
+    s->cell = (unsigned char *)room + plane;
     if (chunks + 1 > s->chunk_capacity) {
         int64_t capacity = chunks + chunks / 8 + 1;
         int64_t *first = rp__base_alloc((size_t)capacity * sizeof *first), *bad = rp__base_alloc((size_t)capacity * sizeof *bad);
@@ -145,7 +137,7 @@ static rp_result fail_position(const rp__particles *p, int64_t i)
 rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp__particles *p, int order, int shift)
 {
     int64_t chunks = (p->count + RP_GRID_CHUNK - 1) / RP_GRID_CHUNK;
-    RP_TRY(make_room(s, p->count, chunks));
+    RP_TRY(make_room(s, p, chunks));
     binning w = { .s = s, .lattice = lattice, .p = p, .order = order, .shift = shift };
     rp__exec_for(p->count, RP_GRID_CHUNK, find_runs, &w);
     s->chunk_first[0] = 0;
@@ -244,7 +236,6 @@ static void sort_cells(void *context, int64_t begin, int64_t end, int worker)
 
 void RP_D(rp__grid_order)(rp__grid_scratch *s, int64_t particles)
 {
-    assert(s->order_capacity >= particles);
     rp__exec_for(particles, RP_GRID_CHUNK, scatter_chunk, s);
     rp__exec_for(s->blocks, 4, sort_cells, s);
 }

@@ -40,8 +40,7 @@ void RP_D(rp__grid_free)(rp__grid *g)
 {
     rp__grid_scratch *s = g->scratch;
     if (s) {
-        void *arrays[] = { s->run, s->cell, s->bucket, s->order, s->chunk_first, s->chunk_bad, s->runs, s->coord,
-                           s->sorted, s->merged, s->rank, s->first, s->cursor, s->table, s };
+        void *arrays[] = { s->chunk_first, s->chunk_bad, s->runs, s->coord, s->sorted, s->merged, s->rank, s->first, s->cursor, s->table, s };
         for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
             rp__base_free(arrays[i]);
     }
@@ -84,7 +83,7 @@ int64_t RP_D(rp__grid_node)(const rp__grid *g, int64_t i, int64_t j, int64_t k)
 
 /* ---- build ---- */
 
-static rp_result make_room(rp__grid *g, int64_t particles, bool order)
+static rp_result make_room(rp__grid *g)
 {
     rp__grid_scratch *s = g->scratch;
     if (s->blocks > g->capacity) {
@@ -104,19 +103,6 @@ static rp_result make_room(rp__grid *g, int64_t particles, bool order)
         if (!coord || !neighbour || !items || !first)
             return RP_OUT_OF_MEMORY;
         g->capacity = (int32_t)capacity;
-    }
-    if (order && particles > s->order_capacity) {
-        int64_t capacity = particles + particles / 8;
-        int32_t *bucket = rp__base_alloc((size_t)capacity * sizeof *bucket), *places = rp__base_alloc((size_t)capacity * sizeof *places);
-        if (!bucket || !places) {
-            rp__base_free(bucket);
-            rp__base_free(places);
-            return RP_OUT_OF_MEMORY;
-        }
-        rp__base_free(s->bucket);
-        rp__base_free(s->order);
-        s->bucket = bucket, s->order = places;
-        s->order_capacity = capacity;
     }
     return RP_OK;
 }
@@ -221,7 +207,7 @@ static rp_result build(rp__grid *g, rp__particles *p, int order, int shift)
     }
     RP_D(rp__grid_count)(s, p->count);
     bool sorted = RP_D(rp__grid_in_order)(s, p->count);
-    RP_TRY(make_room(g, p->count, !sorted));
+    RP_TRY(make_room(g));
     if (!sorted) {
         RP_D(rp__grid_order)(s, p->count);
         RP_TRY(rp__particles_permute(p, s->order));
@@ -254,7 +240,7 @@ rp_result RP_D(rp__grid_rebuild)(rp__grid *g, int64_t blocks, const int32_t (*oc
         return rp__base_fail(RP_BAD_ARGUMENT, "%lld blocks to rebuild a grid, of which %lld are different: each must come once",
                              (long long)blocks, (long long)s->blocks);
     RP_TRY(RP_D(rp__grid_sort_blocks)(s, &g->lattice));
-    RP_TRY(make_room(g, 0, false));
+    RP_TRY(make_room(g));
     memset(s->first, 0, (size_t)(s->blocks + 1) * sizeof *s->first);
     for (int64_t b = 0; b < blocks; b++) {
         if (b > 0 && s->rank[b] <= s->rank[b - 1])

@@ -13,11 +13,10 @@ typedef struct rp__grid_run {
 } rp__grid_run;
 
 typedef struct rp__grid_scratch {
-    /* particles */
-    int64_t particle_capacity;
+    /* particles, in the scratch memory of their store: the order takes the place of the runs, and the permutation that of
+     * buckets and cells */
     int32_t *run;          /* of a particle, counted from the first of its chunk */
     unsigned char *cell;   /* inside the block */
-    int64_t order_capacity;
     int32_t *bucket;       /* particles by block */
     int32_t *order;        /* particles by block and cell */
     /* chunks of particles */
@@ -78,7 +77,7 @@ rp_result RP_D(rp__grid_bin)(rp__grid_scratch *s, const rp__lattice *lattice, rp
 /* bin_dim.c: once the blocks are sorted, gives the runs their sorted blocks and fills first[]. */
 void RP_D(rp__grid_count)(rp__grid_scratch *s, int64_t particles);
 
-/* bin_dim.c: are the particles in order already? If not, rp__grid_order fills order[], for which there must be room. */
+/* bin_dim.c: are the particles in order already? If not, rp__grid_order fills order[], and run[] is gone. */
 bool RP_D(rp__grid_in_order)(const rp__grid_scratch *s, int64_t particles);
 void RP_D(rp__grid_order)(rp__grid_scratch *s, int64_t particles);
 

@@ -367,18 +367,21 @@ static void shuffle_group(shuffle *s)
     s->planes = 0;
 }
 
-double *rp__particles_scratch(rp__particles *p)
+void *rp__particles_scratch(rp__particles *p, size_t bytes)
 {
-    size_t size = (size_t)(p->capacity + p->capacity / WINDOW + 2) * sizeof(uint64_t); /* and where windows begin */
-    if (size > p->spare_size) {
-        void *spare = rp__base_alloc(size);
-        if (!spare)
-            return NULL;
-        rp__base_free(p->spare);
-        p->spare = spare;
-        p->spare_size = size;
+    if (bytes > p->spare_size) {
+        rp__base_free(p->spare); /* first: what it held is not kept */
+        p->spare_size = 0;
+        p->spare = rp__base_alloc(bytes);
+        p->spare_size = p->spare ? bytes : 0;
     }
     return p->spare;
+}
+
+/* A plane, and where windows begin. */
+size_t rp__particles_permute_bytes(const rp__particles *p)
+{
+    return (size_t)(p->capacity + p->capacity / WINDOW + 2) * sizeof(uint64_t);
 }
 
 rp_result rp__particles_permute(rp__particles *p, const int32_t *order)
@@ -386,7 +389,7 @@ rp_result rp__particles_permute(rp__particles *p, const int32_t *order)
     int64_t windows = (p->count + WINDOW - 1) / WINDOW;
     if (p->count == 0)
         return RP_OK;
-    if (!rp__particles_scratch(p))
+    if (!rp__particles_scratch(p, rp__particles_permute_bytes(p)))
         return RP_OUT_OF_MEMORY;
     shuffle s = { .order = order, .count = p->count, .far_first = p->spare };
     s.saved = (bits64 *)p->spare + windows + 1;

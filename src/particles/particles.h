@@ -29,7 +29,7 @@ typedef struct rp__particles {
     double *x[3], *v[3], *volume, *mass;
     int32_t *material;
     int64_t *id;
-    /* A plane of scratch memory, kept from call to call. */
+    /* Scratch memory, kept from call to call. */
     void *spare;
     size_t spare_size;
 } rp__particles;
@@ -61,11 +61,13 @@ void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to); /* ever
 int64_t rp__particles_remove(rp__particles *p, const unsigned char *remove);
 
 /* Reorders every field: new particle i is the old particle order[i]; `order` must be a permutation of 0 … count-1, and count
- * below 2^31. Nothing changes on failure. */
+ * below 2^31; it may lie in the scratch memory behind the part that the permutation takes. Nothing changes on failure. */
 rp_result rp__particles_permute(rp__particles *p, const int32_t *order);
 
-/* A plane of scratch memory, valid until the next permutation; NULL when there is no memory for it. */
-double *rp__particles_scratch(rp__particles *p);
+/* Scratch memory of the store, at least `bytes` of it, for whoever needs some for a while: sorting, and the nodes of a step. What
+ * it holds is lost when it grows; a permutation takes its first rp__particles_permute_bytes. NULL: there is no memory for it. */
+void *rp__particles_scratch(rp__particles *p, size_t bytes);
+size_t rp__particles_permute_bytes(const rp__particles *p);
 
 rp_field_view rp__particles_view(const rp__particles *p, int field);
 
