@@ -17,16 +17,19 @@ void RP_D(rp__elastoplastic_find_clear)(const rp__grid *g, const rp__world *worl
 /* Changes the node velocities so that walls and bodies are respected, then applies friction; adds the reaction to bodies and
  * walls. Surfaces: stick = sticky; slip and frictional = separating, without and with friction; an adhesive surface does not
  * let go (slipping). `clear`, of find_clear with the bodies that are present now, spares most of the distances; NULL: not known. */
-rp_result RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass,
-                                          double *const velocity[3], const double *clear);
+void RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const velocity[3],
+                                     const double *clear);
 
 /* The implicit step takes the two halves apart.
- * constrain: the velocities as walls and bodies allow them, without friction; slope (NULL: not wanted), 9 numbers a node,
- * row-major, is the derivative of the result with respect to the velocities given.
+ * constrain: the velocities as walls and bodies allow them, without friction. slope and kinds (NULL: not wanted), 9 numbers and
+ * 2 RP_DIM bytes a node, hold what constrain_change needs to apply its derivative at these velocities: of the bodies row-major,
+ * node by node; of the walls what each face does to the node, since mirrors join the nodes of a column.
  * rub: friction on `velocity`, which solves the step, from the push that `star`, the velocities without walls and bodies,
  * need; adds the reaction to bodies and walls. `star` is overwritten   [klar2016, §8.1]. */
 void RP_D(rp__elastoplastic_constrain)(const rp__grid *g, const rp__world *world, double dt, const double *mass,
-                                       double *const velocity[3], double *slope);
+                                       double *const velocity[3], double *slope, unsigned char *kinds);
+void RP_D(rp__elastoplastic_constrain_change)(const rp__grid *g, const rp__world *world, const double *mass, double *slope,
+                                              unsigned char *kinds, double *const change[3]);
 void RP_D(rp__elastoplastic_rub)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const star[3],
                                  double *const velocity[3]);
 

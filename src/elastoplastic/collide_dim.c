@@ -14,9 +14,11 @@ typedef struct meeting {
     double *const *velocity; /* what meets walls and bodies */
     double *const *rubbed;   /* implicit: the solution, to which friction is applied; NULL: `velocity` itself */
     double *slope;           /* 9 numbers a node, or NULL */
+    unsigned char *kinds;    /* 2 RP_DIM a node: what each face does to it, or NULL */
     const rp__body *body;    /* the one met */
     int face;                /* or the wall */
     rp__vec3 gain;           /* of gravity in the step, contained in the velocities */
+    double whole;            /* (1 + damping dt): velocities are divided by it, impulses are not */
     double reach;            /* beyond this distance a body is not felt */
     const double *clear;     /* of the bodies that stand, or NULL */
 } meeting;
@@ -159,7 +161,6 @@ static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *s
 typedef struct column {
     int64_t node[3];  /* outside, on the wall, inside */
     double mass[3];
-    rp__vec3 v[3];
 } column;
 
 /* Index of the next node along an axis, or -1. */
@@ -183,38 +184,89 @@ static bool find_column(const meeting *w, int64_t node, int f, column *c)
         if (c->node[k] < 0 || !(w->mass[c->node[k]] > 0))
             return false;
         c->mass[k] = w->mass[c->node[k]];
-        c->v[k] = get_velocity(w->velocity, c->node[k]);
     }
     return true;
 }
 
-/* Mirrors the normal velocity, and the tangential one as far as friction can; returns the impulse on the wall. */
-static rp__vec3 mirror(const meeting *w, int f, column *c)
+/* What a face does to a node: nothing; takes the normal velocity; takes all of it; the same two for a column, as a mirror. */
+enum { FREE, FLAT, HELD, MIRRORED, MIRRORED_HELD };
+
+static int wall_kind(const meeting *w, int64_t i, int f, column *line)
+{
+    int axis = f / 2;
+    int64_t at[3];
+    rp__grid_coordinates(w->g, i, at);
+    int64_t depth = f & 1 ? at[axis] - w->world->cells[axis] : -at[axis]; /* layers beyond the wall */
+    if (depth < 0)
+        return FREE;
+    bool columns = false;
+    if (depth <= 1) {
+        int64_t on = depth == 0 ? i : beside(w->g, i, axis, f & 1 ? -1 : 1);
+        columns = on >= 0 && find_column(w, on, f, line);
+    }
+    if (columns && depth == 1)
+        return FREE; /* with the node on the wall */
+    contact c = meet_wall(w, f, at, get_velocity(w->velocity, i));
+    return !c.met ? FREE : columns ? (c.held ? MIRRORED_HELD : MIRRORED) : c.held ? HELD : FLAT;
+}
+
+/* The velocities of a column behind the mirror, from those it has. */
+static void reflect(const meeting *w, const column *c, double *const *velocity, rp__vec3 v[3], rp__vec3 held[3])
+{
+    for (int k = 0; k < 3; k++)
+        v[k] = get_velocity(velocity, c->node[k]);
+    rp__vec3 folded = rp__vec3_axpy(-2, w->gain, v[0]);
+    held[2] = rp__vec3_scale(1 / (c->mass[0] + c->mass[2]), rp__vec3_axpy(-c->mass[0], folded, rp__vec3_scale(c->mass[2], v[2])));
+    held[1] = rp__vec3_make(0, 0, 0);
+    held[0] = rp__vec3_scale(-1, held[2]);
+}
+
+/* The impulse that takes a column from v to held, normal to the wall and along it. */
+static void impulse_of(const column *c, const rp__vec3 v[3], const rp__vec3 held[3], rp__vec3 n, rp__vec3 *push, rp__vec3 *pull)
+{
+    *push = *pull = rp__vec3_make(0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        rp__vec3 change = rp__vec3_scale(c->mass[k], rp__vec3_sub(held[k], v[k])), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
+        *push = rp__vec3_add(*push, along);
+        *pull = rp__vec3_add(*pull, rp__vec3_sub(change, along));
+    }
+}
+
+/* Takes a column the part `normal` of the way from v to held on n, and `tangential` of it across. */
+static void go(const column *c, const rp__vec3 v[3], const rp__vec3 held[3], rp__vec3 n, double normal, double tangential,
+               double *const *velocity)
+{
+    for (int k = 0; k < 3; k++) {
+        rp__vec3 change = rp__vec3_sub(held[k], v[k]), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
+        set_velocity(velocity, c->node[k], rp__vec3_axpy(tangential, rp__vec3_sub(change, along), rp__vec3_axpy(normal, along, v[k])));
+    }
+}
+
+/* Mirrors the normal velocity, and the tangential one as far as friction can; returns the impulse on the wall. In implicit steps
+ * the solution has the normal part of the mirror (on a stick wall all of it) already: friction acts on it, with the push that v*
+ * needs. */
+static rp__vec3 mirror(const meeting *w, int f, const column *c)
 {
     const rp_surface *wall = &w->world->def->wall[f];
     double normal[3] = { 0 };
     normal[f / 2] = f & 1 ? -1 : 1;
-    rp__vec3 n = rp__vec3_load(normal), held[3], push = { 0 }, pull = { 0 };
-    rp__vec3 folded = rp__vec3_axpy(-2, w->gain, c->v[0]);
-    held[2] = rp__vec3_scale(1 / (c->mass[0] + c->mass[2]), rp__vec3_axpy(-c->mass[0], folded, rp__vec3_scale(c->mass[2], c->v[2])));
-    held[1] = rp__vec3_make(0, 0, 0);
-    held[0] = rp__vec3_scale(-1, held[2]);
-    for (int k = 0; k < 3; k++) {
-        rp__vec3 change = rp__vec3_scale(c->mass[k], rp__vec3_sub(held[k], c->v[k]));
-        push = rp__vec3_axpy(rp__vec3_dot(change, n), n, push);
-        pull = rp__vec3_add(pull, rp__vec3_axpy(-rp__vec3_dot(change, n), n, change));
+    rp__vec3 n = rp__vec3_load(normal), v[3], held[3], push, pull, unused;
+    bool stick = wall->kind == RP_STICK;
+    reflect(w, c, w->velocity, v, held);
+    impulse_of(c, v, held, n, &push, &pull);
+    if (w->rubbed) {
+        go(c, v, held, n, 1, stick ? 1 : 0, w->velocity);
+        if (stick)
+            return rp__vec3_scale(-1, rp__vec3_add(push, pull));
+        reflect(w, c, w->rubbed, v, held);
+        impulse_of(c, v, held, n, &unused, &pull);
     }
-    double part = wall->kind == RP_STICK ? 1 : 0, needed = rp__vec3_norm(pull);
+    double part = stick ? 1 : 0, needed = rp__vec3_norm(pull);
     if (wall->kind == RP_FRICTIONAL) {
         double most = wall->friction * fmax(0, rp__vec3_dot(push, n));
         part = needed <= most ? 1 : most / needed;
     }
-    for (int k = 0; k < 3; k++) {
-        rp__vec3 change = rp__vec3_sub(held[k], c->v[k]);
-        double along = rp__vec3_dot(change, n);
-        rp__vec3 v = rp__vec3_axpy(part, rp__vec3_axpy(-along, n, change), rp__vec3_axpy(along, n, c->v[k]));
-        set_velocity(w->velocity, c->node[k], v);
-    }
+    go(c, v, held, n, w->rubbed ? 0 : 1, part, w->rubbed ? w->rubbed : w->velocity);
     return rp__vec3_scale(-1, rp__vec3_axpy(part, pull, push));
 }
 
@@ -225,31 +277,22 @@ static bool at_face(const meeting *w, int64_t block, int f)
     return f & 1 ? first + RP_BLOCK > w->world->cells[f / 2] : first <= 0;
 }
 
-static void meet_wall_node(meeting *w, int64_t i, double *sum)
+static void meet_wall_node(const meeting *w, int64_t i, double *sum)
 {
-    int f = w->face, axis = f / 2;
-    int64_t at[3], depth;
-    rp__grid_coordinates(w->g, i, at);
-    depth = f & 1 ? at[axis] - w->world->cells[axis] : -at[axis]; /* layers beyond the wall */
-    if (depth < 0)
-        return;
-    rp__vec3 v = get_velocity(w->velocity, i), j;
-    contact c = meet_wall(w, f, at, v);
     column line;
-    if (!w->rubbed && depth <= 1) {
-        int64_t on = depth == 0 ? i : beside(w->g, i, axis, f & 1 ? -1 : 1);
-        bool mirrored = on >= 0 && find_column(w, on, f, &line);
-        if (mirrored && depth == 1)
-            return; /* with the node on the wall */
-        if (mirrored && c.met) {
-            j = mirror(w, f, &line);
-            sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
-            return;
-        }
-    }
-    if (!c.met)
+    rp__vec3 j;
+    int kind = wall_kind(w, i, w->face, &line);
+    if (kind == FREE)
         return;
-    j = answer(w, i, &w->world->def->wall[f], v, &c);
+    if (kind >= MIRRORED)
+        j = mirror(w, w->face, &line);
+    else {
+        int64_t at[3];
+        rp__grid_coordinates(w->g, i, at);
+        rp__vec3 v = get_velocity(w->velocity, i);
+        contact c = meet_wall(w, w->face, at, v);
+        j = answer(w, i, &w->world->def->wall[w->face], v, &c);
+    }
     sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
 }
 
@@ -266,6 +309,11 @@ static void meet_wall_chunk(void *context, int64_t begin, int64_t end, double *s
     }
 }
 
+static bool is_closed(const rp__world *world, int f)
+{
+    return world->def->wall[f].kind != RP_OPEN && world->def->wall[f].kind != RP_PERIODIC;
+}
+
 static void meet_all(meeting *w, rp__world *world)
 {
     int64_t nodes = (int64_t)w->g->blocks * RP_BLOCK_NODES;
@@ -276,7 +324,7 @@ static void meet_all(meeting *w, rp__world *world)
         double sum[6];
         w->body = body;
         rp__exec_sum(nodes, 2048, 6, meet_body_chunk, w, sum);
-        rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
+        rp__vec3 impulse = rp__vec3_scale(w->whole, rp__vec3_load(sum)), turn = rp__vec3_scale(w->whole, rp__vec3_load(sum + 3));
         rp__body_apply(body, impulse, turn);
         body->force = rp__vec3_scale(1 / w->dt, impulse);
         body->torque = rp__vec3_scale(1 / w->dt, turn);
@@ -284,28 +332,34 @@ static void meet_all(meeting *w, rp__world *world)
     for (int f = 0; f < 2 * RP_DIM; f++) {
         double sum[3] = { 0 };
         w->face = f;
-        if (world->def->wall[f].kind != RP_OPEN && world->def->wall[f].kind != RP_PERIODIC)
+        if (is_closed(world, f))
             rp__exec_sum(nodes, 4096, 3, meet_wall_chunk, w, sum);
         for (int a = 0; a < 3; a++)
-            world->wall_force[f][a] = sum[a] / w->dt;
+            world->wall_force[f][a] = w->whole * sum[a] / w->dt;
     }
 }
 
-rp_result RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass,
-                                          double *const velocity[3], const double *clear)
+static meeting begin(const rp__grid *g, const rp__world *world, double dt, const double *mass, double *const velocity[3])
 {
     const double *gravity = world->def->gravity;
-    double gain = dt / (1 + dt * ((const rp__elastoplastic_params *)world->params)->damping);
-    meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = velocity, .reach = 2 * g->lattice.h, .clear = clear,
-                  .gain = rp__vec3_make(gain * gravity[0], gain * gravity[1], RP_DIM == 3 ? gain * gravity[2] : 0) };
+    double whole = 1 + dt * ((const rp__elastoplastic_params *)world->params)->damping, gain = dt / whole;
+    return (meeting){ .g = g, .world = world, .dt = dt, .mass = mass, .velocity = velocity, .reach = 2 * g->lattice.h, .whole = whole,
+                      .gain = rp__vec3_make(gain * gravity[0], gain * gravity[1], RP_DIM == 3 ? gain * gravity[2] : 0) };
+}
+
+void RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const velocity[3],
+                                     const double *clear)
+{
+    meeting w = begin(g, world, dt, mass, velocity);
+    w.clear = clear;
     meet_all(&w, world);
-    return RP_OK;
 }
 
 void RP_D(rp__elastoplastic_rub)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const star[3],
                                  double *const velocity[3])
 {
-    meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = star, .rubbed = velocity, .reach = 2 * g->lattice.h };
+    meeting w = begin(g, world, dt, mass, star);
+    w.rubbed = velocity;
     meet_all(&w, world);
 }
 
@@ -354,23 +408,19 @@ static void project_slope(const contact *c, double *slope)
     }
 }
 
-static void constrain_node(meeting *w, int64_t i)
+/* Bodies, node by node. */
+static void constrain_node(const meeting *w, int64_t i)
 {
     rp__vec3 x = node_position(w->g, i), v = get_velocity(w->velocity, i);
     double *slope = w->slope ? w->slope + 9 * i : NULL;
+    meeting own = *w;
     for (int k = 0; k < 9 && slope; k++)
         slope[k] = k % 4 == 0 ? 1 : 0;
-    int64_t at[3];
-    rp__grid_coordinates(w->g, i, at);
-    meeting own = *w;
-    for (int k = 0; k < w->world->body_count + 2 * RP_DIM; k++) {
-        int f = k - w->world->body_count;
-        if (f < 0) {
-            own.body = &w->world->bodies[k];
-            if (!own.body->present)
-                continue;
-        }
-        contact c = f < 0 ? meet_body(&own, x, v) : meet_wall(&own, f, at, v);
+    for (int b = 0; b < w->world->body_count; b++) {
+        own.body = &w->world->bodies[b];
+        if (!own.body->present)
+            continue;
+        contact c = meet_body(&own, x, v);
         if (!c.met)
             continue;
         v = c.velocity;
@@ -382,16 +432,95 @@ static void constrain_node(meeting *w, int64_t i)
 
 static void constrain_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
-    meeting *w = context;
+    const meeting *w = context;
     (void)worker;
     for (int64_t i = begin; i < end; i++)
         if (w->mass[i] > 0)
             constrain_node(w, i);
 }
 
-void RP_D(rp__elastoplastic_constrain)(const rp__grid *g, const rp__world *world, double dt, const double *mass,
-                                       double *const velocity[3], double *slope)
+/* What a face makes of velocities, or with `gain` = 0 of changes of them: the map is linear once it is known who meets it. */
+static void apply_wall(const meeting *w, int f, int kind, int64_t i, const column *c, rp__vec3 gain)
 {
-    meeting w = { .g = g, .world = world, .dt = dt, .mass = mass, .velocity = velocity, .slope = slope, .reach = 2 * g->lattice.h };
-    rp__exec_for((int64_t)g->blocks * RP_BLOCK_NODES, 2048, constrain_chunk, &w);
+    double gains[3] = { gain.x, gain.y, gain.z };
+    for (int a = 0; a < RP_DIM; a++) {
+        double *v = w->velocity[a];
+        if (a != f / 2 && kind != HELD && kind != MIRRORED_HELD)
+            continue;
+        if (kind <= HELD) {
+            v[i] = 0;
+            continue;
+        }
+        double inside = (c->mass[2] * v[c->node[2]] - c->mass[0] * (v[c->node[0]] - 2 * gains[a])) / (c->mass[0] + c->mass[2]);
+        v[c->node[2]] = inside;
+        v[c->node[1]] = 0;
+        v[c->node[0]] = -inside;
+    }
+}
+
+static void constrain_wall_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const meeting *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        column line = { 0 };
+        int kind = w->mass[i] > 0 && at_face(w, i / RP_BLOCK_NODES, w->face) ? wall_kind(w, i, w->face, &line) : FREE;
+        if (kind != FREE)
+            apply_wall(w, w->face, kind, i, &line, w->gain);
+        if (w->kinds)
+            w->kinds[2 * RP_DIM * i + w->face] = (unsigned char)kind;
+    }
+}
+
+void RP_D(rp__elastoplastic_constrain)(const rp__grid *g, const rp__world *world, double dt, const double *mass,
+                                       double *const velocity[3], double *slope, unsigned char *kinds)
+{
+    meeting w = begin(g, world, dt, mass, velocity);
+    w.slope = slope, w.kinds = kinds;
+    int64_t nodes = (int64_t)g->blocks * RP_BLOCK_NODES;
+    if (world->body_count)
+        rp__exec_for(nodes, 2048, constrain_chunk, &w);
+    for (w.face = 0; w.face < 2 * RP_DIM; w.face++)
+        if (is_closed(world, w.face))
+            rp__exec_for(nodes, 4096, constrain_wall_chunk, &w);
+}
+
+static void change_body_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const meeting *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        const double *slope = w->slope + 9 * i;
+        if (!(w->mass[i] > 0))
+            continue;
+        rp__vec3 v = get_velocity(w->velocity, i);
+        set_velocity(w->velocity, i, rp__vec3_make(slope[0] * v.x + slope[1] * v.y + slope[2] * v.z,
+                                                   slope[3] * v.x + slope[4] * v.y + slope[5] * v.z,
+                                                   slope[6] * v.x + slope[7] * v.y + slope[8] * v.z));
+    }
+}
+
+static void change_wall_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const meeting *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int kind = w->kinds[2 * RP_DIM * i + w->face];
+        column line = { 0 };
+        if (kind == FREE || (kind >= MIRRORED && !find_column(w, i, w->face, &line)))
+            continue;
+        apply_wall(w, w->face, kind, i, &line, rp__vec3_make(0, 0, 0));
+    }
+}
+
+void RP_D(rp__elastoplastic_constrain_change)(const rp__grid *g, const rp__world *world, const double *mass, double *slope,
+                                              unsigned char *kinds, double *const change[3])
+{
+    meeting w = { .g = g, .world = world, .mass = mass, .velocity = change, .slope = slope, .kinds = kinds };
+    int64_t nodes = (int64_t)g->blocks * RP_BLOCK_NODES;
+    if (world->body_count)
+        rp__exec_for(nodes, 4096, change_body_chunk, &w);
+    for (w.face = 0; w.face < 2 * RP_DIM; w.face++)
+        if (is_closed(world, w.face))
+            rp__exec_for(nodes, 4096, change_wall_chunk, &w);
 }

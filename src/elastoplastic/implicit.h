@@ -13,6 +13,8 @@ typedef struct rp__elastoplastic_implicit {
     double *node, *particle;  /* memory of the planes below */
     int64_t node_capacity, particle_capacity;
     double *trial[3], *star[3], *mass, *slope;      /* on the nodes */
+    unsigned char *kinds;     /* of walls, 2 RP_DIM a node */
+    int64_t kinds_capacity;
     double *moving[3], *zero;                       /* on the particles */
     rp__elastoplastic_tangent *tangent;
     int64_t tangent_capacity;
@@ -35,7 +37,8 @@ typedef struct rp__elastoplastic_system {
 rp_result RP_D(rp__elastoplastic_prepare)(const rp__elastoplastic_system *s);
 void RP_D(rp__elastoplastic_implicit_free)(rp__elastoplastic_implicit *w);
 
-/* out = u - constrain(v*(u)),  v*(u) = keep (v^n + dt g + dt f(u) / m), over the active nodes, RP_DIM numbers each. */
+/* out = u - constrain(v*(u)),  v*(u) = keep (v^n + dt g + dt f(u) / m), over the active nodes, RP_DIM numbers each. The constraint
+ * is that of bodies and of walls, which are mirrors (collide.h). */
 void RP_D(rp__elastoplastic_residual)(const rp__elastoplastic_system *s, const double *u, double *out);
 /* Fixes the point of the derivative; out = derivative of the residual there times `direction`. */
 void RP_D(rp__elastoplastic_fix)(const rp__elastoplastic_system *s, const double *u);

@@ -26,6 +26,7 @@ void RP_D(rp__elastoplastic_implicit_free)(rp__elastoplastic_implicit *w)
     rp__base_free(w->particle);
     rp__base_free(w->tangent);
     rp__base_free(w->active);
+    rp__base_free(w->kinds);
     memset(w, 0, sizeof *w);
 }
 
@@ -37,7 +38,8 @@ rp_result RP_D(rp__elastoplastic_prepare)(const rp__elastoplastic_system *s)
     if (!rp__base_grow(&w->node, &w->node_capacity, NODE_PLANES * nodes, sizeof(double)) ||
         !rp__base_grow(&w->particle, &w->particle_capacity, 13 * p->capacity, sizeof(double)) ||
         !rp__base_grow(&w->tangent, &w->tangent_capacity, p->count, sizeof *w->tangent) ||
-        !rp__base_grow(&w->active, &w->active_capacity, nodes, sizeof(int64_t)))
+        !rp__base_grow(&w->active, &w->active_capacity, nodes, sizeof(int64_t)) ||
+        !rp__base_grow(&w->kinds, &w->kinds_capacity, 2 * RP_DIM * nodes, 1))
         return RP_OUT_OF_MEMORY;
     for (int a = 0; a < 3; a++) {
         w->trial[a] = w->node + a * nodes;
@@ -122,7 +124,7 @@ void RP_D(rp__elastoplastic_residual)(const rp__elastoplastic_system *s, const d
 {
     rp__elastoplastic_implicit *w = s->work;
     make_star(s, u);
-    RP_D(rp__elastoplastic_constrain)(s->grid, s->world, s->step->dt, s->mass, w->star, NULL);
+    RP_D(rp__elastoplastic_constrain)(s->grid, s->world, s->step->dt, s->mass, w->star, NULL, NULL);
     for (int64_t k = 0; k < w->active_count; k++)
         for (int a = 0; a < RP_DIM; a++)
             out[RP_DIM * k + a] = u[RP_DIM * k + a] - w->star[a][w->active[k]];
@@ -181,7 +183,7 @@ void RP_D(rp__elastoplastic_fix)(const rp__elastoplastic_system *s, const double
     gradients(s, u);
     rp__exec_for(s->world->particles->count, PARTICLES, linearise_chunk, context);
     make_star(s, u);
-    RP_D(rp__elastoplastic_constrain)(s->grid, s->world, s->step->dt, s->mass, s->work->star, s->work->slope);
+    RP_D(rp__elastoplastic_constrain)(s->grid, s->world, s->step->dt, s->mass, s->work->star, s->work->slope, s->work->kinds);
 }
 
 void RP_D(rp__elastoplastic_derivative)(const rp__elastoplastic_system *s, const double *direction, double *out)
@@ -190,16 +192,13 @@ void RP_D(rp__elastoplastic_derivative)(const rp__elastoplastic_system *s, const
     gradients(s, direction);
     rp__exec_for(s->world->particles->count, PARTICLES, apply_chunk, (void *)(uintptr_t)s);
     forces(s);
-    for (int64_t k = 0; k < w->active_count; k++) {
-        int64_t i = w->active[k];
-        const double *slope = w->slope + 9 * i;
-        for (int a = 0; a < RP_DIM; a++) {
-            double change = 0;
-            for (int b = 0; b < RP_DIM; b++)
-                change += slope[3 * a + b] * w->star[b][i];
-            out[RP_DIM * k + a] = direction[RP_DIM * k + a] - s->keep / s->mass[i] * change;
-        }
-    }
+    for (int64_t k = 0; k < w->active_count; k++)
+        for (int a = 0; a < RP_DIM; a++)
+            w->star[a][w->active[k]] *= s->keep / s->mass[w->active[k]];
+    RP_D(rp__elastoplastic_constrain_change)(s->grid, s->world, s->mass, w->slope, w->kinds, w->star);
+    for (int64_t k = 0; k < w->active_count; k++)
+        for (int a = 0; a < RP_DIM; a++)
+            out[RP_DIM * k + a] = direction[RP_DIM * k + a] - w->star[a][w->active[k]];
 }
 
 /* ---- KINSOL ---- */

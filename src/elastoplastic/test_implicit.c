@@ -81,8 +81,8 @@ static void tangents_are_the_derivatives_of_the_stress(void **unused)
 
 /* ---- the whole system ---- */
 
-/* Particles on a grid with a floor, strains on and inside the cone. */
-static void system_derivative(bool plastic, int order)
+/* Particles on a grid with a floor, which is a mirror, strains on and inside the cone. */
+static void system_derivative(bool plastic, int order, rp_surface_kind floor)
 {
     rp_sim_def def = rp_default_sim_def();
     rp_material_def material[2] = { rp_default_material_def(), rp_default_material_def() };
@@ -96,7 +96,7 @@ static void system_derivative(bool plastic, int order)
     int64_t first;
     memset(&work, 0, sizeof work);
     def.dim = 2, def.cell_size = 0.1, def.gravity[1] = -9.81, def.gravity[2] = 0;
-    def.wall[2].kind = RP_STICK;
+    def.wall[2].kind = floor;
     material[1].model = RP_MODEL_ELASTIC;
     for (int m = 0; m < 2; m++) {
         laws[m] = rp__elastoplastic_make_law(&material[m], 2);
@@ -157,7 +157,15 @@ static void system_derivative(bool plastic, int order)
         size = fmax(size, fabs(slope[k]));
     }
     if (!(worst < 1e-5 * size))
-        fail_msg("%s, order %d: derivative of the residual is off by %g of %g", plastic ? "plastic" : "elastic", order, worst, size);
+        fail_msg("%s, order %d, floor %d: derivative of the residual is off by %g of %g", plastic ? "plastic" : "elastic", order,
+                 (int)floor, worst, size);
+    int mirrored = 0; /* nodes that the floor holds together with their neighbours */
+    for (int64_t k = 0; k < work.active_count; k++) {
+        int64_t place[3];
+        rp__grid_coordinates(&grid, work.active[k], place);
+        mirrored += place[1] == 0 && work.kinds[4 * work.active[k] + 2] >= 3;
+    }
+    assert_true(mirrored >= 3);
     free(u), free(d), free(at), free(low), free(high), free(slope), free(mass), free(v[0]), free(v[1]);
     rp__elastoplastic_implicit_free_2d(&work);
     rp__grid_free_2d(&grid);
@@ -167,10 +175,9 @@ static void system_derivative(bool plastic, int order)
 static void the_system_has_its_derivative(void **unused)
 {
     (void)unused;
-    for (int order = 2; order <= 3; order++) {
-        system_derivative(false, order);
-        system_derivative(true, order);
-    }
+    for (int order = 2; order <= 3; order++)
+        for (int k = 0; k < 4; k++)
+            system_derivative(k & 1, order, k & 2 ? RP_SLIP : RP_STICK);
 }
 
 /* ---- scenes ---- */
@@ -292,6 +299,56 @@ static void large_steps_are_stable(void **unused)
     stop(&s, sim);
 }
 
+/* The largest error of the vertical stress, -rho g depth, of rows of particles deeper than 0.15 m in a column at rest between slip
+ * walls; the stick floor is part of it. */
+static double stress_error(const char *integrator, double *floor_force)
+{
+    enum { ROWS = 32 };
+    heap s;
+    double sum[ROWS] = { 0 }, worst = 0, force[3], weight = 0;
+    int number[ROWS] = { 0 };
+    set_up(&s, integrator);
+    s.def.upper[0] = 0.4;
+    s.material.youngs_modulus = 1e6;
+    if (strcmp(integrator, "implicit") == 0)
+        s.def.dt_max = 5e-3;
+    assert_int_equal(rp_params_set(s.params, "damping", "5"), RP_OK);
+    rp_sim *sim = start(&s);
+    rp_step_stats stats;
+    while (rp_sim_time(sim) < 2)
+        assert_int_equal(rp_sim_step(sim, &stats), RP_OK);
+    if (stats.kinetic_energy > 1e-6 * stats.potential_energy)
+        fail_msg("%s: still moving, %g J of %g J", integrator, stats.kinetic_energy, stats.potential_energy);
+    double E = s.material.youngs_modulus, nu = s.material.poisson_ratio;
+    double lame = E * nu / ((1 + nu) * (1 - 2 * nu)), shear = E / (2 * (1 + nu));
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+        double y = plane(sim, "position", 1)[i], exx = plane(sim, "strain", 0)[i], eyy = plane(sim, "strain", 1)[i];
+        int row = (int)(y / 0.025);
+        sum[row] += -(2 * shear * eyy + lame * (exx + eyy)) / (1500 * 9.81 * 0.025 * (ROWS - 0.5 - row)); /* what is above */
+        number[row]++;
+        weight += 9.81 * plane(sim, "mass", 0)[i];
+    }
+    for (int r = 0; r < 26; r++) { /* to a depth of 0.15 m */
+        assert_true(number[r] == 16);
+        worst = fmax(worst, fabs(sum[r] / number[r] - 1));
+    }
+    assert_int_equal(rp_sim_wall_force(sim, 2, force), RP_OK);
+    *floor_force = -force[1] / weight;
+    stop(&s, sim);
+    return worst;
+}
+
+/* A column carries its weight evenly down to the floor: walls are mirrors in both. */
+static void columns_carry_their_weight_to_the_floor(void **unused)
+{
+    (void)unused;
+    double force[2], worst[2] = { stress_error("explicit", &force[0]), stress_error("implicit", &force[1]) };
+    print_message("rows of particles: stress off by %.3f (explicit), %.3f (implicit); floor carries %.5f, %.5f of the weight\n", worst[0],
+                  worst[1], force[0], force[1]);
+    if (worst[0] > 0.03 || worst[1] > 0.03 || fabs(force[0] - 1) > 5e-3 || fabs(force[1] - 1) > 5e-3)
+        fail_msg("the weight is not carried as it should");
+}
+
 /* The collapse of a column under both, at a step that both stand. */
 static void both_integrators_agree_on_the_run_out(void **unused)
 {
@@ -313,6 +370,7 @@ static void both_integrators_agree_on_the_run_out(void **unused)
         reach[k] = run_out(sim);
         stop(&s, sim);
     }
+    print_message("run-out: explicit %.4f m, implicit %.4f m\n", reach[0], reach[1]);
     if (fabs(reach[1] / reach[0] - 1) > 0.02)
         fail_msg("run-out: explicit %g m, implicit %g m", reach[0], reach[1]);
 }
@@ -322,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tangents_are_the_derivatives_of_the_stress),
         cmocka_unit_test(the_system_has_its_derivative),
+        cmocka_unit_test(columns_carry_their_weight_to_the_floor),
         cmocka_unit_test(large_steps_are_stable),
         cmocka_unit_test(both_integrators_agree_on_the_run_out),
     };
