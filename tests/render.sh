@@ -34,6 +34,8 @@ misused() {
     [ $code = 2 ] || fail "'$*' gave $code in place of 2"
     grep -q -e "$words" err.txt || { cat err.txt; fail "'$*' did not say '$words'"; }
 }
+# png_size FILE: width and height
+png_size() { od -An -j16 -N8 -tu1 "$1" | awk '{ print ($1 * 256 + $2) * 65536 + $3 * 256 + $4, ($5 * 256 + $6) * 65536 + $7 * 256 + $8 }'; }
 small="--size 64x48 --quality draft --quiet"
 
 # Pictures, a video, and finished ones kept.
@@ -111,6 +113,10 @@ misused "no field 'hardening' to colour by; they have .*pressure, region, .*volu
 "$REPOSE" plot run > out.txt
 [ -s run/plots/energy.svg ] && [ -s run/plots/energy.png ] || fail "no plot of the energy"
 cp -r run other
+"$REPOSE" sheet run other --count 2 --width 64 --quiet -o both.png > out.txt
+# The shape of the scene's picture, and a row for each run.
+[ "$(png_size both.png)" = "137 111" ] || fail "two frames of two runs are not two pictures across and two down: $(png_size both.png)"
+misused "at least 1" "$REPOSE" sheet run --count 0
 "$REPOSE" plot --compare run other -o both > out.txt
 grep -q '>other<' both/kinetic_energy.svg || fail "the second run is not in the overlay"
 

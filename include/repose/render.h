@@ -150,7 +150,7 @@ RP_API void rp_palette_pick(const rp_palette *palette, int64_t id, uint8_t rgb[3
 /* ---- films: pictures of the frames of a run ---- */
 
 typedef struct rp_film_def {
-    int width, height;            /* 0 = as in the scene */
+    int width, height;            /* both 0 = as in the scene; one 0 = the shape of the scene's picture */
     rp_quality quality;
     int samples;                  /* 0 = by quality */
     const char *view;             /* NULL = as in the scene; "auto" "front" "side" "top" "iso" "close", or "ex,ey,ez" or

@@ -270,6 +270,13 @@ static char *copy_or_null(const char *text)
     return text ? rp__base_copy_text(text) : NULL;
 }
 
+/* The other side of a picture of which one was given: in the shape of the scene's, `other` over `one`. */
+static int shape_side(int given, int64_t other, int64_t one)
+{
+    double side = floor((double)given * (double)other / (double)one + 0.5);
+    return (int)fmin(fmax(side, 1), RP_IMAGE_MAX_SIZE);
+}
+
 static rp_result open_parts(rp_film *film, const rp_film_def *def)
 {
     film->def = *def;
@@ -283,10 +290,14 @@ static rp_result open_parts(rp_film *film, const rp_film_def *def)
         if (!film->colour)
             return RP_OUT_OF_MEMORY;
     }
-    if (film->def.width <= 0)
+    if (film->def.width <= 0 && film->def.height <= 0) {
         film->def.width = (int)film->out->width;
-    if (film->def.height <= 0)
         film->def.height = (int)film->out->height;
+    } else if (film->def.height <= 0) {
+        film->def.height = shape_side(film->def.width, film->out->height, film->out->width);
+    } else if (film->def.width <= 0) {
+        film->def.width = shape_side(film->def.height, film->out->width, film->out->height);
+    }
     if (film->def.grains_per_particle < 0)
         film->def.grains_per_particle = film->out->grains_per_particle;
     if (isnan(film->def.shutter))

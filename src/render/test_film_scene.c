@@ -226,12 +226,28 @@ static void boards_around_a_bed(void **state)
     }
 }
 
+/* One side alone: the other follows from the shape of the scene's picture. */
+static void one_side_gives_the_other(void **state)
+{
+    (void)state;
+    run(two_blocks, "picture: {width: 640, height: 160}\n");
+    const int asked[3][2] = { { 80, 0 }, { 0, 24 }, { 60, 50 } }, right[3][2] = { { 80, 20 }, { 96, 24 }, { 60, 50 } };
+    for (int k = 0; k < 3; k++) {
+        rp_film_def def = film_small(asked[k][0], asked[k][1], 1);
+        rp_image image = picture(&def, 0);
+        assert_int_equal(image.width, right[k][0]);
+        assert_int_equal(image.height, right[k][1]);
+        rp_image_free(&image);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(camera_follows_its_keys),     cmocka_unit_test(turntable_goes_round),
         cmocka_unit_test(lens_shutter_and_lights),     cmocka_unit_test(parallel_camera),
         cmocka_unit_test(materials_have_their_colours), cmocka_unit_test(boards_around_a_bed),
+        cmocka_unit_test(one_side_gives_the_other),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
