@@ -42,9 +42,16 @@ typedef struct round_column {
     double front, top, unround; /* run-out / R, final height / R, spread of the front over the sectors */
 } round_column;
 
-static bool run_round(validation *v, double ratio, const char *match, round_column *out, double *x, double *heights, int *bins)
+/* Friction of a cone about the angle: inscribed 3 sin / sqrt(9 + 3 sin²), circumscribed 2 √3 sin / (3 - sin). */
+static double cone_of(double degrees, bool circumscribed)
 {
-    double radius = validation_number(v, "radius"), height = ratio * radius, angle = validation_number(v, "friction_angle");
+    double s = sin(degrees * acos(-1.0) / 180);
+    return circumscribed ? 2 * sqrt(3) * s / (3 - s) : 3 * s / sqrt(9 + 3 * s * s);
+}
+
+static bool run_round(validation *v, double ratio, bool circumscribed, round_column *out, double *x, double *heights, int *bins)
+{
+    double radius = validation_number(v, "radius"), height = ratio * radius, mu = cone_of(validation_number(v, "friction_angle"), circumscribed);
     double reach = radius * (1 + 1.35 * (ratio < 1.7 ? 1.24 * ratio : 1.6 * sqrt(ratio)) + 0.4), cell = validation_number(v, "cell");
     double wide = cell * ceil(reach / cell), tall = cell * (ceil(height / cell) + 2), sector[BINS], mean = 0, square = 0;
     settings s = { 0 };
@@ -52,7 +59,8 @@ static bool run_round(validation *v, double ratio, const char *match, round_colu
     setting(&s, "cell_size=%.17g", cell);
     setting(&s, "duration=%.17g", 6 * sqrt(height / 9.81));
     setting(&s, "grains.shape={cylinder: {from: [0, 0, -1], to: [0, 0, %.17g], radius: %.17g}}", height, radius);
-    setting(&s, "material={bulk_density: 1500, friction_angle: %.17g deg, match: %s}", angle, match);
+    setting(&s, "material.friction=%.17g", mu);
+    setting(&s, "material.friction_dynamic=%.17g", mu + validation_number(v, "rate_gain"));
     run r;
     if (!run_open(v, &r, "scene.yaml", s.list))
         return false;
@@ -84,7 +92,7 @@ void case_collapse_axisymmetric(validation *v)
     round_column c;
     for (int k = 0; k < RATIOS; k++) {
         int bins = 0;
-        if (!run_round(v, ratios[k], "inscribed", &c, x[k], heights[k], &bins))
+        if (!run_round(v, ratios[k], false, &c, x[k], heights[k], &bins))
             return;
         law[k] = ratios[k] < 1.7 ? 1.24 * ratios[k] : 1.6 * sqrt(ratios[k]);
         ours[k] = c.front, logs[k] = log(ratios[k]), outs[k] = log(c.front);
@@ -100,7 +108,7 @@ void case_collapse_axisymmetric(validation *v)
     validation_check(v, CHECK_ABSOLUTE, "exponent", 0.5, slope, "exponent of the run-out, H/R from 2 to 4");
     static double xc[BINS], hc[BINS];
     int bins = 0;
-    if (run_round(v, 1, "circumscribed", &c, xc, hc, &bins))
+    if (run_round(v, 1, true, &c, xc, hc, &bins))
         validation_control(v, CHECK_RELATIVE, "runout", law[1], c.front, "control, circumscribed cone: run-out / R of H/R = 1");
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "Round columns, at rest", plot.x_label = "r / R", plot.y_label = "h / R";
@@ -188,19 +196,21 @@ static channel channel_of(const table *t, int row)
                       .tau = table_at(t, row, 16), .lift = table_at(t, row, 17) };
 }
 
-/* Front past the gate / H, and the mean speed at the end / sqrt(g H). */
+/* Front past the gate / H, and the mean speed at the end / sqrt(g H) of the mass of the column; heights are above the bed. */
 static bool run_channel(validation *v, const channel *c, double *front, double *speed, double *x, double *heights, int *bins)
 {
-    double cell = validation_number(v, "cell"), half = validation_number(v, "half_width");
-    double left = -cell * round(c->length / cell), right = cell * ceil(1.15 * c->bound * c->height / cell);
+    double cell = validation_number(v, "cell"), half = validation_number(v, "half_width"), bed = validation_number(v, "bed");
+    double left = -cell * round(c->length / cell), right = cell * ceil(1.5 * c->bound * c->height / cell);
     settings s = { 0 };
-    setting(&s, "domain={lower: [%.17g, 0, 0], upper: [%.17g, %.17g, %.17g]}", left, right, half, cell * (ceil(c->height / cell) + 2));
+    setting(&s, "domain={lower: [%.17g, 0, 0], upper: [%.17g, %.17g, %.17g]}", left, right, half, cell * (ceil((bed + c->height) / cell) + 2));
     setting(&s, "cell_size=%.17g", cell);
     setting(&s, "duration=%.17g", c->window);
     setting(&s, "gravity={magnitude: 9.81, tilt: %.17g deg}", c->slope);
     setting(&s, "material={bulk_density: %.17g, friction: %.17g}", c->bulk, c->mu);
     setting(&s, "walls={all: slip, back: %.17g, bottom: %.17g}", c->wall, c->mu);
-    setting(&s, "grains.shape={box: {lower: [%.17g, -1, -1], upper: [0, 1, %.17g]}}", left, c->height);
+    setting(&s, "grains.shape={union: [{box: {lower: [%.17g, -1, -1], upper: [0, 1, %.17g]}}, {box: {lower: [-9, -1, -1], upper: [9, 1, %.17g]}}]}", left,
+            bed + c->height, bed);
+    setting(&s, "bodies.0.shape={box: {lower: [0, -1, %.17g], upper: [0.02, 1, 0.5]}}", bed);
     setting(&s, "bodies.0.motion=\"0, 0, %.17g * (t - %.17g * (1 - math.exp(-t / %.17g))), 0, 0, 0\"", c->lift, c->tau, c->tau);
     run r;
     if (!run_open(v, &r, "scene.yaml", s.list))
@@ -210,16 +220,17 @@ static bool run_channel(validation *v, const channel *c, double *front, double *
     *bins = *bins > BINS ? BINS : *bins;
     run_heights(&r, rp_sim_definition(r.sim)->materials[0].volume_fraction, left, right, heights, *bins);
     for (int k = 0; k < *bins; k++)
-        x[k] = (left + (k + 0.5) * cell) / c->height, heights[k] /= half * c->height;
+        x[k] = (left + (k + 0.5) * cell) / c->height, heights[k] = (heights[k] / half - bed) / c->height;
     *front = (left + front_of(heights, *bins, cell, validation_number(v, "front_height") / c->height)) / c->height;
     const double *m = run_plane(&r, "mass", 0);
-    double sum = 0, mass = 0;
+    double sum = 0;
     for (int64_t i = 0; i < run_count(&r); i++) {
         double square = 0;
         for (int a = 0; a < 3; a++)
             square += run_plane(&r, "velocity", a)[i] * run_plane(&r, "velocity", a)[i];
-        sum += m[i] * sqrt(square), mass += m[i];
+        sum += m[i] * sqrt(square);
     }
+    double mass = c->bulk * c->height * -left * half;
     *speed = sum / mass / sqrt(9.81 * c->height);
     run_close(&r);
     return good;
@@ -227,7 +238,7 @@ static bool run_channel(validation *v, const channel *c, double *front, double *
 
 void case_collapse_gravel(validation *v)
 {
-    enum { RUNS = 9 };
+    enum { RUNS = 9, GRAVEL = 4 };
     static const char *const names[RUNS] = { "gravel 0°", "gravel 5°", "gravel 10°", "gravel 15°", "beads 0°",
                                              "beads 5°",  "beads 10°", "beads 15°",  "beads 20°" };
     static double x[RUNS][BINS], heights[RUNS][BINS];
@@ -252,14 +263,16 @@ void case_collapse_gravel(validation *v)
     table_free(&t);
     if (v->trouble[0])
         return;
-    fit_line(inverse, fronts, 4, &slope, &offset, &r2);
+    fit_line(inverse, fronts, GRAVEL, &slope, &offset, &r2);
     validation_check(v, CHECK_ABOVE, NULL, 0, slope, "gravel: growth of front / H with 1 / (\xce\xbc - tan \xce\xb8)");
     validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_r_squared"), r2, "gravel: R² of a line through it");
-    fit_line(inverse + 4, fronts + 4, 5, &slope, &offset, &r2);
+    fit_line(inverse + GRAVEL, fronts + GRAVEL, RUNS - GRAVEL, &slope, &offset, &r2);
     validation_check(v, CHECK_ABOVE, NULL, 0, slope, "beads: growth of front / H with 1 / (\xce\xbc - tan \xce\xb8)");
     validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_r_squared"), r2, "beads: R² of a line through it");
     rp_plot_def plot = rp_default_plot_def();
-    plot.title = "Gravel and beads in a channel, at the end", plot.x_label = "x / H from the gate", plot.y_label = "h / H";
-    plot.lines = lines, plot.line_count = RUNS;
-    validation_plot(v, "profiles", "Heaps in the channel at the end of the window", &plot);
+    plot.x_label = "x / H from the gate", plot.y_label = "h / H";
+    plot.title = "Gravel in a channel, at the end", plot.lines = lines, plot.line_count = GRAVEL;
+    validation_plot(v, "gravel", "Heaps of gravel in the channel at the end of the window", &plot);
+    plot.title = "Beads in a channel, at the end", plot.lines = lines + GRAVEL, plot.line_count = RUNS - GRAVEL;
+    validation_plot(v, "beads", "Heaps of beads in the channel at the end of the window", &plot);
 }

@@ -6,103 +6,7 @@
 
 enum { BINS = 128, SECTORS = 4, DROPS = 3 };
 
-typedef struct crater {
-    double depth, radius, unround, drop; /* drop: height of the fall plus the depth */
-} crater;
-
-/* Radius at which the surface comes back to a quarter of a cell below the bed far away, in one sector of the quarter (or all: -1). */
-static double rim_of(const run *r, double width, int bins, int sector, double *heights)
-{
-    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
-    double quarter = acos(0.0), angle = sector < 0 ? quarter : quarter / SECTORS, fraction = rp_sim_definition(r->sim)->materials[0].volume_fraction;
-    memset(heights, 0, (size_t)bins * sizeof *heights);
-    for (int64_t i = 0; i < run_count(r); i++) {
-        double at = hypot(x[i], y[i]) / width - 0.5, low = floor(at), part = at - low;
-        int mine = (int)(SECTORS * atan2(y[i], x[i]) / quarter);
-        if (sector >= 0 && (mine < SECTORS ? mine : SECTORS - 1) != sector)
-            continue;
-        for (int k = 0; k < 2; k++) {
-            int bin = (int)low + k;
-            bin = bin < 0 ? 0 : bin;
-            if (bin < bins)
-                heights[bin] += (k ? part : 1 - part) * volume[i] / (fraction * 0.5 * angle * width * width * (2 * bin + 1));
-        }
-    }
-    double level = -0.25 * width;
-    int far = 3 * bins / 4, last = bins - 1;
-    for (int k = far; k < last; k++)
-        level += heights[k] / (last - far);
-    for (int k = 1; k < bins; k++)
-        if (heights[k - 1] < level && heights[k] >= level)
-            return width * (k - 0.5 + (level - heights[k - 1]) / (heights[k] - heights[k - 1]));
-    return NAN;
-}
-
-static bool run_crater(validation *v, double fall, crater *c, double *x, double *heights, int *bins)
-{
-    double radius = 0.5 * validation_number(v, "diameter"), level = validation_number(v, "bed"), gap = 1e-3;
-    double mass = validation_number(v, "ball_density") * 4.0 / 3 * acos(-1.0) * radius * radius * radius / 4; /* a quarter of the ball */
-    settings s = { 0 };
-    setting(&s, "bodies.0.position=[0, 0, %.17g]", level + radius + gap);
-    setting(&s, "bodies.0.velocity=[0, 0, %.17g]", -sqrt(2 * 9.81 * fall));
-    setting(&s, "bodies.0.mass=%.17g", mass);
-    run r;
-    if (!run_open(v, &r, "scene.yaml", s.list))
-        return false;
-    double cell = rp_sim_definition(r.sim)->cell_size, mean = 0, square = 0, sector[BINS];
-    bool good = run_until(v, &r, rp_sim_definition(r.sim)->duration);
-    rp_body_state ball;
-    *c = (crater){ NAN, NAN, NAN, NAN };
-    *bins = (int)lround(rp_sim_definition(r.sim)->upper[0] / cell);
-    if (good && rp_sim_body(r.sim, 0, &ball) == RP_OK) {
-        c->depth = level - (ball.position[2] - radius);
-        c->drop = fall + gap + c->depth;
-        c->radius = rim_of(&r, cell, *bins, -1, heights);
-        for (int k = 0; k < SECTORS; k++) {
-            double rim = rim_of(&r, cell, *bins, k, sector);
-            mean += rim / SECTORS, square += rim * rim / SECTORS;
-        }
-        c->unround = sqrt(fmax(square - mean * mean, 0)) / mean;
-        for (int k = 0; k < *bins; k++)
-            x[k] = (k + 0.5) * cell, heights[k] -= level;
-    }
-    run_close(&r);
-    return good;
-}
-
-void case_crater(validation *v)
-{
-    static double x[DROPS][BINS], heights[DROPS][BINS];
-    static char names[DROPS][32];
-    double drops[DROPS], depths[DROPS], radii[DROPS], falls[DROPS], slope, offset, worst = 0;
-    rp_plot_line lines[DROPS];
-    double mu = validation_number(v, "friction"), diameter = validation_number(v, "diameter");
-    double ratio = validation_number(v, "ball_density") / validation_number(v, "bulk_density");
-    for (int k = 0; k < DROPS; k++) {
-        crater c;
-        int bins = 0;
-        falls[k] = validation_number(v, "least_fall") * pow(3, k);
-        if (!run_crater(v, falls[k], &c, x[k], heights[k], &bins))
-            return;
-        drops[k] = log(c.drop), depths[k] = log(c.depth), radii[k] = log(c.radius);
-        worst = fmax(worst, c.unround);
-        double law = 0.14 / mu * sqrt(ratio) * pow(diameter * diameter * c.drop, 1.0 / 3);
-        validation_check(v, CHECK_RELATIVE, "depth", law, c.depth, "fall of %g m: depth [m]", falls[k]);
-        snprintf(names[k], sizeof names[k], "fall of %g m", falls[k]);
-        lines[k] = (rp_plot_line){ .name = names[k], .x = x[k], .y = heights[k], .count = bins };
-    }
-    fit_line(drops, depths, DROPS, &slope, &offset, NULL);
-    validation_check(v, CHECK_ABSOLUTE, "exponent", 1.0 / 3, slope, "exponent of the depth over the drop");
-    fit_line(drops, radii, DROPS, &slope, &offset, NULL);
-    validation_check(v, CHECK_ABSOLUTE, "exponent", 0.25, slope, "exponent of the diameter over the drop");
-    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "unround"), worst, "largest spread of the rim over azimuths");
-    rp_plot_def plot = rp_default_plot_def();
-    plot.title = "Craters", plot.x_label = "distance from the axis [m]", plot.y_label = "height above the bed [m]";
-    plot.lines = lines, plot.line_count = DROPS;
-    validation_plot(v, "profiles", "Craters of a ball dropped from three heights", &plot);
-}
-
-/* ---- the rim of the scene crater ---- */
+/* ---- rims ---- */
 
 enum { AZIMUTHS = 16, COLUMNS = 64, ALONG = 9 };
 
@@ -181,6 +85,93 @@ static double spread_of_rims(const columns *c, double all, int count, double *ri
     return sqrt(fmax(square - sum * sum, 0)) / sum;
 }
 
+/* ---- craters of three falls ---- */
+
+typedef struct crater {
+    double depth, radius, unround, drop; /* drop: height of the fall plus the depth */
+} crater;
+
+/* Bulk heights over rings about the z axis, a cell wide, in the quarter x, y > 0. */
+static void ring_profile(const run *r, double width, int bins, double *heights)
+{
+    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1), *volume = run_plane(r, "volume", 0);
+    double angle = acos(0.0), fraction = rp_sim_definition(r->sim)->materials[0].volume_fraction;
+    memset(heights, 0, (size_t)bins * sizeof *heights);
+    for (int64_t i = 0; i < run_count(r); i++) {
+        double at = hypot(x[i], y[i]) / width - 0.5, low = floor(at), part = at - low;
+        for (int k = 0; k < 2; k++) {
+            int bin = (int)low + k;
+            bin = bin < 0 ? 0 : bin;
+            if (bin < bins)
+                heights[bin] += (k ? part : 1 - part) * volume[i] / (fraction * 0.5 * angle * width * width * (2 * bin + 1));
+        }
+    }
+}
+
+static bool run_crater(validation *v, double fall, crater *c, double *x, double *heights, int *bins)
+{
+    double radius = 0.5 * validation_number(v, "diameter"), level = validation_number(v, "bed"), gap = 1e-3;
+    double mass = validation_number(v, "ball_density") * 4.0 / 3 * acos(-1.0) * radius * radius * radius / 4; /* a quarter of the ball */
+    settings s = { 0 };
+    setting(&s, "bodies.0.position=[0, 0, %.17g]", level + radius + gap);
+    setting(&s, "bodies.0.velocity=[0, 0, %.17g]", -sqrt(2 * 9.81 * fall));
+    setting(&s, "bodies.0.mass=%.17g", mass);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return false;
+    static columns all;
+    double cell = rp_sim_definition(r.sim)->cell_size, rims[SECTORS];
+    bool good = run_until(v, &r, rp_sim_definition(r.sim)->duration);
+    rp_body_state ball;
+    *c = (crater){ NAN, NAN, NAN, NAN };
+    *bins = (int)lround(rp_sim_definition(r.sim)->upper[0] / cell);
+    if (good && rp_sim_body(r.sim, 0, &ball) == RP_OK) {
+        c->depth = level - (ball.position[2] - radius);
+        c->drop = fall + gap + c->depth;
+        fill_columns(&r, &all);
+        c->unround = spread_of_rims(&all, acos(0.0), SECTORS, rims, &c->radius);
+        ring_profile(&r, cell, *bins, heights);
+        for (int k = 0; k < *bins; k++)
+            x[k] = (k + 0.5) * cell, heights[k] -= level;
+    }
+    run_close(&r);
+    return good;
+}
+
+void case_crater(validation *v)
+{
+    static double x[DROPS][BINS], heights[DROPS][BINS];
+    static char names[DROPS][32];
+    double drops[DROPS], depths[DROPS], radii[DROPS], falls[DROPS], slope, offset, worst = 0;
+    rp_plot_line lines[DROPS];
+    double mu = validation_number(v, "friction"), diameter = validation_number(v, "diameter");
+    double ratio = validation_number(v, "ball_density") / validation_number(v, "bulk_density");
+    for (int k = 0; k < DROPS; k++) {
+        crater c;
+        int bins = 0;
+        falls[k] = validation_number(v, "least_fall") * pow(3, k);
+        if (!run_crater(v, falls[k], &c, x[k], heights[k], &bins))
+            return;
+        drops[k] = log(c.drop), depths[k] = log(c.depth), radii[k] = log(c.radius);
+        worst = fmax(worst, c.unround);
+        double law = 0.14 / mu * sqrt(ratio) * pow(diameter * diameter * c.drop, 1.0 / 3);
+        validation_check(v, CHECK_RELATIVE, "depth", law, c.depth, "fall of %g m: depth [m]", falls[k]);
+        snprintf(names[k], sizeof names[k], "fall of %g m", falls[k]);
+        lines[k] = (rp_plot_line){ .name = names[k], .x = x[k], .y = heights[k], .count = bins };
+    }
+    fit_line(drops, depths, DROPS, &slope, &offset, NULL);
+    validation_check(v, CHECK_ABSOLUTE, "exponent", 1.0 / 3, slope, "exponent of the depth over the drop");
+    fit_line(drops, radii, DROPS, &slope, &offset, NULL);
+    validation_check(v, CHECK_ABSOLUTE, "exponent", 0.25, slope, "exponent of the diameter over the drop");
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "unround"), worst, "largest spread of the rim over azimuths");
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Craters", plot.x_label = "distance from the axis [m]", plot.y_label = "height above the bed [m]";
+    plot.lines = lines, plot.line_count = DROPS;
+    validation_plot(v, "profiles", "Craters of a ball dropped from three heights", &plot);
+}
+
+/* ---- the rim of the scene crater ---- */
+
 static bool measure_rim(validation *v, const char *const *set, double all, int count, double *rims, double *mean, double *spread)
 {
     static columns c;
@@ -236,7 +227,7 @@ static bool run_drag(validation *v, double diameter, double depth, double speed,
     int n = 0;
     settings s = { 0 };
     setting(&s, "duration=%.17g", way / speed);
-    setting(&s, "frame_rate=%.17g", fmax(30 * speed / way, validation_number(v, "frame_rate")));
+    setting(&s, "frame_rate=%.17g", validation_number(v, "steps") * speed / way); /* a step a frame */
     setting(&s, "grains.shape={difference: [{box: {lower: [-1, -1, -1], upper: [1, 1, %.17g]}}, {cylinder: {from: [0.1, 0, %.17g], to: [0.1, 0, 1], "
                 "radius: %.17g}}]}", bed, bed - depth, 0.5 * diameter);
     setting(&s, "bodies.0.shape={cylinder: {from: [0.1, 0, %.17g], to: [0.1, 0, 1], radius: %.17g}}", bed - depth, 0.5 * diameter);

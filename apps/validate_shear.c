@@ -55,6 +55,7 @@ static bool run_chute(validation *v, const chute *c, double factor, int *bins, d
     double scale = c->bulk * 9.81 / c->pressure, wall = scale * c->half, front = c->i0 / c->d * sqrt(c->pressure / c->grain) / scale;
     setting(&s, "material.friction=%.17g", factor * c->mu_s);
     setting(&s, "material.friction_dynamic=%.17g", factor * c->mu_2);
+    setting(&s, "bodies.0.force=[%.17g, 0, 0]", -c->pressure * validation_number(v, "length"));
     setting(&s, "grains.velocity_field=\"0, -%.17g * (math.max(%.17g * x, %.17g) - %.17g + %.17g * math.log((%.17g - math.max(%.17g * x, "
                 "%.17g)) / %.17g)), 0\"",
             front, scale, c->mu_s, wall, c->mu_2 - c->mu_s, c->mu_2, scale, c->mu_s, c->mu_2 - wall);
@@ -71,33 +72,59 @@ static bool run_chute(validation *v, const chute *c, double factor, int *bins, d
     return good;
 }
 
+enum { CHUTE_ROWS = 20, CHUTES = 2 };
+
+typedef struct chute_profile {
+    double x[CHUTE_ROWS], u[CHUTE_ROWS], exact[CHUTE_ROWS];
+    int bins;
+    char exact_name[32], name[32];
+} chute_profile;
+
+/* The plug, two places in the layer of shear, and the wall. */
+static bool check_chute(validation *v, const chute *c, chute_profile *p)
+{
+    const double at[] = { 0.015, 0.0175 };
+    double plug = 0, wall_at;
+    int n = 0;
+    p->bins = CHUTE_ROWS;
+    if (!run_chute(v, c, 1, &p->bins, p->x, p->u, &wall_at))
+        return false;
+    for (int k = 0; k < p->bins; k++) {
+        p->exact[k] = chute_speed(c, p->x[k]);
+        if (p->x[k] < 0.8 * c->mu_s * c->pressure / (c->bulk * 9.81))
+            plug += p->u[k], n++;
+    }
+    validation_check(v, CHECK_RELATIVE, "speed", chute_speed(c, 0), plug / n, "%g Pa: speed of the plug [m/s]", c->pressure);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+        validation_check(v, CHECK_RELATIVE, "speed", chute_speed(c, at[k]), between(p->x, p->u, p->bins, at[k]), "%g Pa: speed %g mm from the middle [m/s]",
+                         c->pressure, 1e3 * at[k]);
+    validation_check(v, CHECK_RELATIVE, "width", c->half, wall_at, "%g Pa: place of the wall that presses: the grains keep their volume [m]", c->pressure);
+    snprintf(p->exact_name, sizeof p->exact_name, "exact, %g Pa", c->pressure);
+    snprintf(p->name, sizeof p->name, "ours, %g Pa", c->pressure);
+    return true;
+}
+
 void case_vertical_chute(validation *v)
 {
-    chute c = { .pressure = validation_number(v, "pressure"), .half = validation_number(v, "half_width"), .d = 0.5e-3, .bulk = 1500,
-                .grain = 2500, .mu_s = 0.38, .mu_2 = 0.64, .i0 = 0.279 };
-    enum { ROWS = 20 };
-    static double x[ROWS], u[ROWS], exact[ROWS], at[2] = { 0.015, 0.0175 };
-    int bins = ROWS, n = 0;
-    double plug = 0, wall_at;
-    if (!run_chute(v, &c, 1, &bins, x, u, &wall_at))
-        return;
-    for (int k = 0; k < bins; k++) {
-        exact[k] = chute_speed(&c, x[k]);
-        if (x[k] < 0.8 * c.mu_s * c.pressure / (c.bulk * 9.81))
-            plug += u[k], n++;
+    static const char *const pressures[CHUTES] = { "pressure", "pressure_slow" };
+    static chute_profile p[CHUTES];
+    chute c = { .half = validation_number(v, "half_width"), .d = 0.5e-3, .bulk = 1500, .grain = 2500, .mu_s = 0.38, .mu_2 = 0.64, .i0 = 0.279 };
+    rp_plot_line lines[2 * CHUTES];
+    for (int k = 0; k < CHUTES; k++) {
+        c.pressure = validation_number(v, pressures[k]);
+        if (!check_chute(v, &c, &p[k]))
+            return;
+        lines[2 * k] = (rp_plot_line){ .name = p[k].exact_name, .x = p[k].x, .y = p[k].exact, .count = p[k].bins };
+        lines[2 * k + 1] = (rp_plot_line){ .name = p[k].name, .x = p[k].x, .y = p[k].u, .count = p[k].bins, .points = true };
     }
-    validation_check(v, CHECK_RELATIVE, "speed", chute_speed(&c, 0), plug / n, "speed of the plug [m/s]");
-    for (int k = 0; k < 2; k++)
-        validation_check(v, CHECK_RELATIVE, "speed", chute_speed(&c, at[k]), between(x, u, bins, at[k]), "speed %g mm from the middle [m/s]",
-                         1e3 * at[k]);
-    rp_plot_line lines[] = { { .name = "exact", .x = x, .y = exact, .count = bins }, { .name = "ours", .x = x, .y = u, .count = bins, .points = true } };
-    validation_check(v, CHECK_RELATIVE, "width", c.half, wall_at, "place of the wall that presses: the grains keep their volume [m]");
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "Vertical chute", plot.x_label = "distance from the middle [m]", plot.y_label = "speed [m/s]";
-    plot.lines = lines, plot.line_count = 2;
-    validation_plot(v, "profile", "Speed across a vertical chute under mu(I)", &plot);
-    static double xc[ROWS], uc[ROWS];
-    bins = ROWS;
+    plot.lines = lines, plot.line_count = 2 * CHUTES;
+    validation_plot(v, "profile", "Speed across a vertical chute under mu(I), at two pressures", &plot);
+    static double xc[CHUTE_ROWS], uc[CHUTE_ROWS];
+    double wall_at;
+    int bins = CHUTE_ROWS;
+    c.pressure = validation_number(v, pressures[0]);
     if (run_chute(v, &c, 1.3, &bins, xc, uc, &wall_at))
         validation_control(v, CHECK_RELATIVE, "speed", chute_speed(&c, 0), uc[1], "control, 1.3 \xce\xbc: speed of the plug [m/s]");
 }

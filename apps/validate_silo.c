@@ -118,7 +118,7 @@ static void check_beverloo(validation *v, const double *holes, const double *rat
     rp_plot_line lines[2] = { { .name = "ours", .x = holes, .y = roots, .count = count, .points = true },
                               { .name = "fit", .x = line_x, .y = line_y, .count = 2 } };
     snprintf(title, sizeof title, "Beverloo's law in %dD", power > 2 ? 3 : 2);
-    snprintf(label, sizeof label, "(Q / √g)^(1/%g) [m]", power);
+    snprintf(label, sizeof label, "(Q² / g)^(1/%g) [m]", 2 * power);
     rp_plot_def plot = rp_default_plot_def();
     plot.title = title, plot.x_label = "D [m]", plot.y_label = label;
     plot.lines = lines, plot.line_count = 2;
@@ -203,7 +203,7 @@ void case_silo_grains(validation *v)
     validation_check(v, CHECK_BELOW, NULL, 2, fabs(offset[1]), "|k| of a continuum, in cells");
     validation_check(v, CHECK_RELATIVE, "rate", pow(2, 1.5), rates[1] / rates[0], "ratio of the two rates, against 2^1.5 of a continuum without grain size");
     rp_plot_def plot = rp_default_plot_def();
-    plot.title = "Silo of grains", plot.x_label = "t / \xe2\x88\x9a(d/g)", plot.y_label = "part above the floor";
+    plot.title = "Silo of grains", plot.x_label = "t (g/d)^0.5", plot.y_label = "part above the floor";
     plot.lines = lines, plot.line_count = 2;
     validation_plot(v, "discharge", "What is left in the silo", &plot);
 }
