@@ -1,5 +1,6 @@
 /* info, convert: looking at files. */
 #include "commands.h"
+#include "find_scene.h"
 #include "run_loop.h"
 
 typedef struct info_line {
@@ -11,6 +12,14 @@ static const option info_options[] = {
     { 0 },
 };
 
+static bool exists(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file)
+        fclose(file);
+    return file;
+}
+
 static int info_main(int argc, char **argv)
 {
     info_line line = { 0 };
@@ -20,11 +29,14 @@ static int info_main(int argc, char **argv)
         return code;
     code = EXIT_DONE;
     for (int i = 0; i < names.count; i++) {
-        char *text = NULL;
-        rp_result result = rp_info(names.items[i], line.json, &text);
+        char *text = NULL, path[4096];
+        const char *name = names.items[i];
+        if (!exists(name) && find_scene(name, path, sizeof path)) /* a bundled scene by its name */
+            name = path;
+        rp_result result = rp_info(name, line.json, &text);
         if (result != RP_OK) {
-            report_failure("", result);
-            code = EXIT_FAILED;
+            int failed = report_failure("", result);
+            code = code == EXIT_DONE ? failed : code;
             continue;
         }
         fputs(text, stdout);
@@ -42,7 +54,7 @@ typedef struct convert_line {
 } convert_line;
 
 static const option convert_options[] = {
-    { "--format", 'f', OPT_TEXT, offsetof(convert_line, format), "NAME", "vtp, pvd, ply, usda, csv, npz (default: by the ending of TO)" },
+    { "--format", 'f', OPT_TEXT, offsetof(convert_line, format), "NAME", "vtp, pvd, ply, usda, csv, npz, vtkhdf (default: by the ending of TO)" },
     { 0 },
 };
 

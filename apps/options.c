@@ -6,19 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDTH = 100 };
+
+/* Text in lines of at most WIDTH bytes, where it has spaces; those after the first begin with `indent` spaces. */
+static void print_wrapped(FILE *stream, const char *text, int indent)
+{
+    int column = indent;
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " \n");
+        if (column > indent && column + 1 + (int)length > WIDTH) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', stream);
+            column++;
+        }
+        fwrite(word, 1, length, stream);
+        column += (int)length;
+        word += length;
+        if (*word == '\n') {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        }
+        word += *word != '\0';
+    }
+    fputc('\n', stream);
+}
+
 static void print_option(FILE *stream, const option *o)
 {
     char left[64];
     snprintf(left, sizeof left, "%c%c%s%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? ", " : "  ",
              o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-    fprintf(stream, "  %-28s %s\n", left, o->help);
+    fprintf(stream, "  %-28s ", left);
+    print_wrapped(stream, o->help, 31);
 }
 
 void command_help(FILE *stream, const command *cmd)
 {
     fprintf(stream, "usage: repose %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
-    if (cmd->details)
-        fprintf(stream, "\n%s\n", cmd->details);
+    if (cmd->details) {
+        fputc('\n', stream);
+        print_wrapped(stream, cmd->details, 0);
+    }
     fprintf(stream, "\noptions:\n");
     for (const option *o = cmd->options; o && o->name; o++)
         print_option(stream, o);

@@ -53,9 +53,13 @@ sed 's/cell_size/cel_size/' tiny.yaml > typo.yaml
 expect 3 "typo.yaml:2:1" "$REPOSE" run typo.yaml
 expect 3 "cell_size" "$REPOSE" run typo.yaml
 expect 3 "^" "$REPOSE" run typo.yaml
+expect 0 "about_particles" "$REPOSE" info tiny.yaml
+expect 0 '"kind": "scene"' "$REPOSE" info --json rain
+expect 3 "typo.yaml:2:1" "$REPOSE" info typo.yaml
 expect 3 "particles" "$REPOSE" run tiny.yaml --set "cell_size=1e-6"
 expect 3 "--set" "$REPOSE" run tiny.yaml --set "cell_size=5 kg"
 expect 0 "done:" "$REPOSE" run tiny.yaml -o ran
+expect 1 "tiny.yaml is not a folder" "$REPOSE" run tiny.yaml -o tiny.yaml
 expect 1 "--overwrite" "$REPOSE" run tiny.yaml -o ran
 expect 0 "done:" "$REPOSE" run tiny.yaml -o ran --overwrite
 # two at once in one folder: the second is refused, and the first goes on

@@ -472,6 +472,8 @@ rp_result rp_friction_read(const char *path, rp_friction **problem)
 
 rp_result rp__friction_read_image(const void *data, size_t size, rp_friction **problem)
 {
+    if (size == 0)
+        return rp__base_fail(RP_BAD_FILE, "image: it is empty");
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && (H5Pset_fapl_core(access, 65536, 0) < 0 || H5Pset_file_image(access, (void *)(uintptr_t)data, size) < 0)) {
         H5Pclose(access);

@@ -1,4 +1,4 @@
-/* Facts of a frame, a checkpoint or a folder, as text or JSON. One list of facts serves both. */
+/* Facts of a frame, a checkpoint, a scene or a folder, as text or JSON. One list of facts serves both. */
 #include "base/error.h"
 #include "base/locale.h"
 #include "base/memory.h"
@@ -300,6 +300,18 @@ static rp_result frame_list(facts *f, const char *folder)
     return result;
 }
 
+static void definition_facts(facts *f, const rp_scene *scene)
+{
+    const rp_sim_def *def = rp_scene_sim_def(scene);
+    fact_text(f, "title", rp_scene_title(scene) ? rp_scene_title(scene) : "");
+    fact_text(f, "method", def->method);
+    fact_count(f, "dim", def->dim);
+    fact_number(f, "cell_size", def->cell_size, "m");
+    fact_number(f, "duration", def->duration, "s");
+    fact_number(f, "frame_rate", def->frame_rate, "1/s");
+}
+
+/* The scene of a run; an error in it is a fact among others. */
 static rp_result scene_facts(facts *f, const char *folder)
 {
     char *path = rp__file_join(folder, "scene.yaml");
@@ -312,15 +324,38 @@ static rp_result scene_facts(facts *f, const char *folder)
         fact_text(f, "scene_error", rp_last_error());
         return RP_OK;
     }
-    const rp_sim_def *def = rp_scene_sim_def(scene);
-    fact_text(f, "title", rp_scene_title(scene) ? rp_scene_title(scene) : "");
-    fact_text(f, "method", def->method);
-    fact_count(f, "dim", def->dim);
-    fact_number(f, "cell_size", def->cell_size, "m");
-    fact_number(f, "duration", def->duration, "s");
-    fact_number(f, "frame_rate", def->frame_rate, "1/s");
+    definition_facts(f, scene);
     rp_scene_destroy(scene);
     return RP_OK;
+}
+
+/* ---- a scene, before it is run ---- */
+
+static rp_result scene_file_facts(facts *f, const char *path)
+{
+    rp_scene *scene = NULL;
+    RP_TRY(rp_scene_load(path, NULL, &scene));
+    const rp_sim_def *def = rp_scene_sim_def(scene);
+    int64_t particles = 0, bytes = 0;
+    rp_result result = rp_sim_estimate(def, &particles, &bytes);
+    if (result == RP_OK) {
+        fact_text(f, "kind", "scene");
+        definition_facts(f, scene);
+        fact_numbers(f, "lower", def->lower, def->dim);
+        fact_numbers(f, "upper", def->upper, def->dim);
+        fact_count(f, "materials", def->material_count);
+        fact_count(f, "bodies", def->body_count);
+        fact_count(f, "about_particles", particles); /* at the start, without what emitters add */
+        fact_count(f, "about_bytes", bytes);
+    }
+    rp_scene_destroy(scene);
+    return result;
+}
+
+static bool looks_like_scene(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
 }
 
 /* Steps done: the first cell of the last whole row. */
@@ -386,6 +421,7 @@ rp_result rp_info(const char *path, bool json, char **text)
     fact_text(&f, "path", path);
     rp_result result = rp__io_is_folder(path)        ? folder_facts(&f, path)
                        : looks_like_checkpoint(path) ? checkpoint_facts(&f, path)
+                       : looks_like_scene(path)      ? scene_file_facts(&f, path)
                                                      : frame_facts(&f, path);
     result = end_facts(&f, result, text);
     rp__base_locale_leave(locale);

@@ -231,12 +231,12 @@ static rp_result clear_run(const char *folder)
 rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overwrite, rp_output **out)
 {
     bool holds;
+    RP_TRY(rp__file_make_folder(folder));
     RP_TRY(holds_run(folder, &holds));
     if (holds && !overwrite)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s holds a run already; resume it, choose another folder, or ask to overwrite it",
                              folder);
     int lock;
-    RP_TRY(rp__file_make_folder(folder));
     RP_TRY(rp__file_lock(folder, &lock));
     char *text = NULL, *path = rp__file_join(folder, "scene.yaml");
     rp_result result = path ? clear_run(folder) : RP_OUT_OF_MEMORY;

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "sim/sim_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,43 @@ static rp_result need(const rp_state *state, const char *name, rp_type type, int
     return RP_OK;
 }
 
+/* A sound file may still hold numbers no run can have. What is not finite, and places outside the domain, would harm the first step. */
+static rp_result check_numbers(const rp_state *state)
+{
+    for (int b = 0; b < state->count; b++) {
+        const rp_blob *blob = &state->blobs[b];
+        double sum = 0; /* 0 or NaN */
+        for (int64_t i = 0; i < blob->count && blob->type == RP_F64; i++)
+            sum += 0 * ((const double *)blob->data)[i];
+        for (int64_t i = 0; i < blob->count && blob->type == RP_F32; i++)
+            sum += 0 * (double)((const float *)blob->data)[i];
+        if (sum != 0)
+            return rp__base_fail(RP_BAD_FILE, "'%s' of the checkpoint has a value that is not a finite number", blob->name);
+    }
+    return RP_OK;
+}
+
+static rp_result check_clock(const rp_sim *sim, const int64_t *n, double time)
+{
+    const int64_t most = (int64_t)1 << 52;
+    if (n[0] < 0 || n[1] < 0 || n[3] < 0 || n[4] < n[3] || n[0] > most || n[1] > most || n[4] > most || n[3] > sim->def.particle_limit)
+        return rp__base_fail(RP_BAD_FILE, "the counts of the checkpoint make no sense (%lld particles)", (long long)n[3]);
+    double frame = (double)n[1] / sim->def.frame_rate, next = (double)(n[1] + 1) / sim->def.frame_rate;
+    if (!(time >= frame * (1 - 1e-9) && time < next))
+        return rp__base_fail(RP_BAD_FILE, "the time of the checkpoint, %g s, does not belong to its frame %lld", time, (long long)n[1]);
+    return RP_OK;
+}
+
+static rp_result check_places(const rp_sim *sim)
+{
+    const rp__particles *p = &sim->particles;
+    for (int a = 0; a < sim->def.dim; a++)
+        for (int64_t i = 0; i < p->count; i++)
+            if (!(p->x[a][i] >= sim->def.lower[a] && p->x[a][i] <= sim->def.upper[a]))
+                return rp__base_fail(RP_BAD_FILE, "the checkpoint has a particle at %c = %g m, outside the domain", "xyz"[a], p->x[a][i]);
+    return RP_OK;
+}
+
 static rp_result restore_particles(rp_sim *sim, const rp_state *state, int64_t count)
 {
     rp__particles *p = &sim->particles;
@@ -84,7 +122,7 @@ static rp_result restore_particles(rp_sim *sim, const rp_state *state, int64_t c
         if (p->material[i] < 0 || p->material[i] >= sim->def.material_count)
             return rp__base_fail(RP_BAD_FILE, "the checkpoint names material %d; the scene has %d", p->material[i],
                                  sim->def.material_count);
-    return RP_OK;
+    return check_places(sim);
 }
 
 rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
@@ -95,8 +133,8 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     RP_TRY(need(state, "emitters", RP_F64, sim->def.emitter_count, &owed));
     RP_TRY(need(state, "walls", RP_F64, 18, &walls));
     const int64_t *n = counts->data;
-    if (n[0] < 0 || n[1] < 0 || n[3] < 0 || n[4] < n[3] || n[3] > sim->def.particle_limit)
-        return rp__base_fail(RP_BAD_FILE, "the counts of the checkpoint make no sense (%lld particles)", (long long)n[3]);
+    RP_TRY(check_numbers(state));
+    RP_TRY(check_clock(sim, n, *(const double *)time->data));
     RP_TRY(restore_particles(sim, state, n[3]));
     RP_TRY(rp__body_restore(sim->world.bodies, sim->world.body_count, state));
     sim->step = n[0];
