@@ -73,12 +73,6 @@ void rp__body_apply(rp__body *body, rp__vec3 impulse, rp__vec3 angular_impulse);
 /* pose_next of a free body from its present velocity; methods call it when they have changed that velocity. */
 void rp__body_predict(rp__body *body, double dt);
 
-/* Where the body is while its velocity is still being sought: a free one stands at its pose, a scripted one at pose_next. */
-static inline const rp__pose *rp__body_known_pose(const rp__body *body)
-{
-    return body->def.kind == RP_BODY_FREE ? &body->pose : &body->pose_next;
-}
-
 /* End of a step: free bodies move with their velocity; pose = pose_next. */
 void rp__body_end(rp__body *body, double dt, int dim);
 

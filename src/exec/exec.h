@@ -31,17 +31,6 @@ typedef void (*rp__exec_item_fn)(void *context, int64_t item, int worker);
 void rp__exec_colors(int colors, const int64_t *first, const int32_t *items, int64_t grain, rp__exec_item_fn function,
                      void *context);
 
-/* Groups n blocks by the parity of their coordinates (coordinate[dim i + axis]): blocks of one colour are never neighbours,
- * also not across a corner, so each may write to itself and to its neighbours on one side of every axis. Fills first[2^dim + 1] and items[n] for rp__exec_colors, each colour in ascending order; returns
- * 2^dim. */
-int rp__exec_color_blocks(int64_t n, int dim, const int32_t *coordinate, int64_t *first, int32_t *items);
-
-/* Greedy colouring of a graph: the neighbours of item i are neighbor[start[i] .. start[i+1]). Items that share an edge get
- * different colours. Fills first[RP_EXEC_MAX_COLORS + 1] and items[n]; *colors is how many there are. */
-enum { RP_EXEC_MAX_COLORS = 256 };
-rp_result rp__exec_color_graph(int64_t n, const int64_t *start, const int32_t *neighbor, int *colors, int64_t *first,
-                               int32_t *items);
-
 /* A team for tight loops (an iterative solver): runs function once on every thread, with barriers inside, which all of the
  * team must meet. Threads take a static share of each loop by worker and size (rp__exec_team_share); nothing computed may
  * depend on which. */

@@ -153,22 +153,14 @@ static void spread(void *context, int64_t item, int worker)
 static void coloured_work_gives_the_same_bytes(void **state)
 {
     (void)state;
-    static int32_t coordinate[2 * BLOCKS * BLOCKS], items[BLOCKS * BLOCKS];
+    static int32_t items[BLOCKS * BLOCKS];
     static square first, other;
-    int64_t start[5];
-    for (int32_t i = 0; i < BLOCKS * BLOCKS; i++)
-        coordinate[2 * i] = i % BLOCKS - 17, coordinate[2 * i + 1] = i / BLOCKS - 5;
-    assert_int_equal(rp__exec_color_blocks(BLOCKS * BLOCKS, 2, coordinate, start, items), 4);
-    assert_int_equal(start[0], 0);
+    int64_t start[5] = { 0 }, n = 0;
+    for (int c = 0; c < 4; c++, start[c] = n) /* by parity: blocks of one colour are never neighbours */
+        for (int32_t i = 0; i < BLOCKS * BLOCKS; i++)
+            if ((i % BLOCKS & 1) + 2 * (i / BLOCKS & 1) == c)
+                items[n++] = i;
     assert_int_equal(start[4], BLOCKS * BLOCKS);
-    for (int c = 0; c < 4; c++)
-        for (int64_t i = start[c]; i < start[c + 1]; i++)
-            for (int64_t j = start[c]; j < i; j++) {
-                assert_true(items[j] < items[i]);
-                int dx = abs(coordinate[2 * items[i]] - coordinate[2 * items[j]]);
-                int dy = abs(coordinate[2 * items[i] + 1] - coordinate[2 * items[j] + 1]);
-                assert_true(dx > 1 || dy > 1);
-            }
     for (int c = 0; c < COUNTS; c++)
         for (int64_t grain = 0; grain < 4; grain++) {
             square *s = c == 0 && grain == 0 ? &first : &other;
@@ -177,55 +169,6 @@ static void coloured_work_gives_the_same_bytes(void **state)
             rp__exec_colors(4, start, items, grain, spread, s);
             assert_memory_equal(s, &first, sizeof first);
         }
-}
-
-static void graphs_are_coloured(void **state)
-{
-    (void)state;
-    enum { VERTICES = 500, DEGREE = 8 };
-    static int64_t start[VERTICES + 1], first[RP_EXEC_MAX_COLORS + 1];
-    static int32_t neighbor[2 * VERTICES * DEGREE], items[VERTICES], color_of[VERTICES];
-    static uint8_t edge[VERTICES][VERTICES];
-    uint64_t random = 1;
-    for (int i = 0; i < VERTICES; i++)
-        for (int k = 0; k < DEGREE / 2; k++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            int j = (int)(random >> 33) % VERTICES;
-            edge[i][j] = edge[j][i] = i != j;
-        }
-    int64_t edges = 0;
-    for (int i = 0; i < VERTICES; i++) {
-        start[i] = edges;
-        for (int j = 0; j < VERTICES; j++)
-            if (edge[i][j])
-                neighbor[edges++] = j;
-    }
-    start[VERTICES] = edges;
-    int colors;
-    assert_int_equal(rp__exec_color_graph(VERTICES, start, neighbor, &colors, first, items), RP_OK);
-    assert_in_range(colors, 2, 4 * DEGREE);
-    assert_int_equal(first[colors], VERTICES);
-    for (int c = 0; c < colors; c++)
-        for (int64_t k = first[c]; k < first[c + 1]; k++)
-            color_of[items[k]] = c + 1;
-    for (int i = 0; i < VERTICES; i++) {
-        assert_true(color_of[i] > 0);
-        for (int64_t k = start[i]; k < start[i + 1]; k++)
-            assert_int_not_equal(color_of[i], color_of[neighbor[k]]);
-    }
-    rp__base_fail_allocation(1);
-    assert_int_equal(rp__exec_color_graph(VERTICES, start, neighbor, &colors, first, items), RP_OUT_OF_MEMORY);
-    rp__base_fail_allocation(0);
-
-    enum { CLIQUE = RP_EXEC_MAX_COLORS + 1 };
-    static int32_t all[CLIQUE * CLIQUE], many_items[CLIQUE];
-    static int64_t rows[CLIQUE + 1];
-    for (int i = 0; i < CLIQUE; i++) {
-        rows[i + 1] = (int64_t)(i + 1) * CLIQUE;
-        for (int j = 0; j < CLIQUE; j++)
-            all[i * CLIQUE + j] = j; /* with itself, which does not count */
-    }
-    assert_int_equal(rp__exec_color_graph(CLIQUE, rows, all, &colors, first, many_items), RP_TOO_LARGE);
 }
 
 /* ---- teams: smoothing with a barrier a sweep ---- */
@@ -364,7 +307,6 @@ int main(void)
         cmocka_unit_test(chunks_depend_on_the_data_alone),
         cmocka_unit_test(reductions_give_the_same_bytes),
         cmocka_unit_test(coloured_work_gives_the_same_bytes),
-        cmocka_unit_test(graphs_are_coloured),
         cmocka_unit_test(teams_give_the_same_bytes),
         cmocka_unit_test(nested_calls_keep_their_worker),
         cmocka_unit_test(callers_keep_their_denormals),
