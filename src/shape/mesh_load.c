@@ -9,7 +9,9 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_NODES = 100000 };
@@ -24,17 +26,53 @@ void rp_mesh_free(rp_mesh *mesh)
     *mesh = (rp_mesh){ NULL, NULL, 0, 0 };
 }
 
+static void ending(const char *path, char end[8])
+{
+    const char *dot = strrchr(path, '.');
+    memset(end, 0, 8);
+    for (int i = 0; dot && dot[i + 1] && i < 7; i++)
+        end[i] = (char)tolower((unsigned char)dot[i + 1]);
+}
+
 static bool known_format(const char *path)
 {
     static const char *const known[] = { "obj", "stl", "ply", "gltf", "glb" };
-    const char *dot = strrchr(path, '.');
-    char end[8] = "";
-    for (int i = 0; dot && dot[i + 1] && i < 7; i++)
-        end[i] = (char)tolower((unsigned char)dot[i + 1]);
+    char end[8];
+    ending(path, end);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(end, known[i]) == 0)
             return true;
     return false;
+}
+
+/* assimp believes the header of a PLY file: it makes room for any number of elements, though each takes at least a byte, and looks for
+ * the end of a header that has none for ever. */
+static rp_result check_ply(const char *path)
+{
+    enum { HEADER = 65536 };
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return rp__base_fail(RP_IO_ERROR, "%s: the mesh cannot be opened: %s", path, strerror(errno));
+    char *text = rp__base_alloc_zero(HEADER + 1);
+    size_t got = text ? fread(text, 1, HEADER, stream) : 0;
+    double bytes = fseeko(stream, 0, SEEK_END) == 0 ? (double)ftello(stream) : (double)got, claimed = 0;
+    fclose(stream);
+    if (!text)
+        return RP_OUT_OF_MEMORY;
+    char *end = strstr(text, "end_header");
+    if (end)
+        *end = '\0';
+    for (const char *p = text; end && (p = strstr(p, "element")); p += 7) {
+        double count = 0;
+        if (sscanf(p, "element %*63s %lf", &count) == 1)
+            claimed = fmax(claimed, count);
+    }
+    rp__base_free(text);
+    if (!end)
+        return rp__base_fail(RP_BAD_FILE, "%s: the header of a PLY file ends with 'end_header', this one does not", path);
+    if (claimed > bytes)
+        return rp__base_fail(RP_BAD_FILE, "%s: its header speaks of %.0f elements, but the file has only %.0f bytes", path, claimed, bytes);
+    return RP_OK;
 }
 
 /* ---- the nodes of the scene ---- */
@@ -135,6 +173,10 @@ rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
         return rp__base_fail(RP_NOT_FOUND, "%s: there is no such mesh file", path);
     if (!known_format(path))
         return rp__base_fail(RP_UNSUPPORTED, "%s: not a known mesh format; use .obj, .stl, .ply, .gltf or .glb", path);
+    char end[8];
+    ending(path, end);
+    if (strcmp(end, "ply") == 0)
+        RP_TRY(check_ply(path));
     const struct aiScene *scene = aiImportFile(path, aiProcess_Triangulate);
     if (!scene) {
         const char *why = aiGetErrorString();
