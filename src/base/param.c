@@ -127,14 +127,19 @@ rp_result rp__param_unknown(const rp_param *table, const char *name)
 
 /* ---- checks ---- */
 
-/* "between 0 and 10 [m]", "at least 0", "at most 1 [s]" */
+/* "between 0 and 10 [m]", "at least 0", "at most 1 [s]"; angles in degrees: "between 0 and 89 deg". */
 static void describe_range(const rp_param *e, char *buffer, size_t size)
 {
     char least[40], most[40];
-    rp__units_format(e->least, least, sizeof least);
-    rp__units_format(e->most, most, sizeof most);
-    bool bounded = isfinite(e->most), below = isfinite(e->least);
-    const char *unit = unit_of(e), *open = *unit ? " [" : "", *close = *unit ? "]" : "";
+    bool bounded = isfinite(e->most), below = isfinite(e->least), angle = strcmp(unit_of(e), "rad") == 0;
+    const char *unit = angle ? "deg" : unit_of(e), *open = angle ? " " : *unit ? " [" : "", *close = angle || !*unit ? "" : "]";
+    if (angle) {
+        rp__base_format(least, sizeof least, "%.6g", e->least * 57.29577951308232);
+        rp__base_format(most, sizeof most, "%.6g", e->most * 57.29577951308232);
+    } else {
+        rp__units_format(e->least, least, sizeof least);
+        rp__units_format(e->most, most, sizeof most);
+    }
     if (bounded && below)
         rp__base_format(buffer, size, "between %s and %s%s%s%s", least, most, open, unit, close);
     else if (below)

@@ -1,6 +1,7 @@
 /* The method: parameters, fields, limits. The step is in step_dim.c, the law in law.c and law_kernel.c. */
 #include "elastoplastic/elastoplastic.h"
 
+#include "base/log.h"
 #include "elastoplastic/step.h"
 
 #include <math.h>
@@ -47,8 +48,23 @@ static const rp_field_info *fields(const void *params)
     return par->storage == 0 ? explicit_double : explicit_single;
 }
 
+/* Very stiff material is simulated as it is asked for, but the price is told. */
+static void tell_price(const rp__world *world)
+{
+    enum { MANY = 10000 };
+    const rp__elastoplastic_params *par = world->params;
+    double dt = par->wave * rp__elastoplastic_wave_limit(world), steps = 1 / (world->def->frame_rate * dt), stiffest = 0;
+    for (int m = 0; m < world->def->material_count; m++)
+        stiffest = fmax(stiffest, world->materials[m].youngs_modulus);
+    if (par->integrator == RP_EP_EXPLICIT && steps > MANY)
+        RP_WARN("the elastic wave allows steps of %.2g s, %.2g a frame: a youngs_modulus of %.2g Pa instead of %.2g Pa takes a tenth of "
+                "them and looks alike where strains stay small; 'integrator: implicit' is not bound to it", dt, steps, stiffest / 100,
+                stiffest);
+}
+
 static rp_result create(rp__world *world, int first_field, void **out)
 {
+    tell_price(world);
     return world->def->dim == 2 ? rp__elastoplastic_create_2d(world, first_field, out)
                                 : rp__elastoplastic_create_3d(world, first_field, out);
 }
