@@ -1,4 +1,5 @@
-/* The method: parameters, fields, limits. The step is in step_dim.c, the law in law.c and law_kernel.c. */
+/* The method: parameters, fields, limits. The step is in step_dim.c and implicit_step_dim.c, the law in law.c
+ * and law_kernel.c. */
 #include "elastoplastic/elastoplastic.h"
 
 #include "base/log.h"
