@@ -42,18 +42,23 @@ NS_INLINE ns_four interpolate(const ns_four *c, const double *t, ns_four *d)
 #endif
 }
 
-/* The rate of stretching du_a/dx_a that grains in contact keep.
+/* The velocity gradient that grains in contact keep.
  *
  * Stresses at nodes see strains averaged over the cells around a node. Velocities that alternate from node to node have none: they would
- * be kept by c_p = grad u(x_p), and slowly gather the grains of every second cell. So grains in contact keep the stretching
- * that the stresses see: averaged at the nodes from the centres of the cells around them, by volume, and interpolated. It is the same for
+ * be kept by c_p = grad u(x_p); stretching would slowly gather the grains of every second cell, and shear would grow where a wall drives it, and
+ * pass for a rate of shear in mu(I). So grains in contact keep the stretching that the stresses see: averaged at the nodes from the centres of the
+ * cells around them, by volume, and interpolated. Shear and rotation are grad u(x_p); where friction or cohesion depend on the rate of shear, as far as that
+ * lies between NS_LEAST and NS_MOST of what is seen: a layer of shear one cell thick, beside a wall that sticks, is not spread. All is the same for
  * affine velocities. Free grains keep grad u(x_p). The operator g is used up by now; its rows hold cell and node values. */
+#define NS_LEAST 0.5
+#define NS_MOST 1.5
+
 static double *row_of(const ns_system *y, int64_t i)
 {
     return y->g + i * y->stencil * RP_DIM;
 }
 
-static void cell_stretching(void *context, int64_t begin, int64_t end, int worker)
+static void cell_gradients(void *context, int64_t begin, int64_t end, int worker)
 {
     const ns_system *y = ((job *)context)->y;
     double factor = (RP_DIM == 3 ? 0.25 : 0.5) / y->lattice.h;
@@ -61,54 +66,68 @@ static void cell_stretching(void *context, int64_t begin, int64_t end, int worke
     for (int64_t block = begin; block < end; block++)
         for (int cell = 0; cell < RP_BLOCK_NODES; cell++) {
             int64_t i = block * RP_BLOCK_NODES + cell;
-            double d[RP_DIM] = { 0 };
+            double d[RP_DIM * RP_DIM] = { 0 };
             if (!(y->cell[NS_CELL * i + NS_BERNSTEIN] > 0))
                 continue;
             for (int k = 0; k < NS_CORNERS; k++) {
                 const double *u = ns_velocity(y, ns_tile_node(y, block, ns_tile_of_local(cell) + ns_corner(k)));
                 for (int a = 0; a < RP_DIM; a++)
-                    d[a] += (k >> a & 1) ? u[a] : -u[a];
+                    for (int b = 0; b < RP_DIM; b++)
+                        d[RP_DIM * a + b] += (k >> b & 1) ? u[a] : -u[a];
             }
-            for (int a = 0; a < RP_DIM; a++)
+            for (int a = 0; a < RP_DIM * RP_DIM; a++)
                 row_of(y, i)[a] = factor * d[a];
         }
 }
 
-static void node_stretching(void *context, int64_t begin, int64_t end, int worker)
+static void node_gradients(void *context, int64_t begin, int64_t end, int worker)
 {
     const ns_system *y = ((job *)context)->y;
     (void)worker;
     for (int64_t block = begin; block < end; block++)
         for (int l = 0; l < RP_BLOCK_NODES; l++) {
-            double sum[RP_DIM] = { 0 }, volume = 0;
+            double sum[RP_DIM * RP_DIM] = { 0 }, volume = 0;
             for (int k = 0; k < NS_CORNERS; k++) {
                 int64_t cell = ns_tile_node(y, block, ns_tile_of_local(l) - ns_corner(k));
                 double v = cell < 0 ? 0 : y->cell[NS_CELL * cell + NS_BERNSTEIN];
                 if (!(v > 0))
                     continue;
                 volume += v;
-                for (int a = 0; a < RP_DIM; a++)
+                for (int a = 0; a < RP_DIM * RP_DIM; a++)
                     sum[a] += v * row_of(y, cell)[a];
             }
-            double *to = row_of(y, block * RP_BLOCK_NODES + l) + RP_DIM;
-            for (int a = 0; a < RP_DIM; a++)
+            double *to = row_of(y, block * RP_BLOCK_NODES + l) + RP_DIM * RP_DIM;
+            for (int a = 0; a < RP_DIM * RP_DIM; a++)
                 to[a] = volume > 0 ? sum[a] / volume : 0;
         }
 }
 
-/* Its diagonal at place t of the cell with these corners. */
-static void seen_stretch(const ns_system *y, const int64_t *node, const double *t, double c[3][3])
+/* The gradient that the stresses see at place t of the cell with these corners. */
+static void seen_gradient(const ns_system *y, const int64_t *node, const double *t, double c[3][3])
 {
-    double sum[RP_DIM] = { 0 };
+    double sum[RP_DIM * RP_DIM] = { 0 };
     for (int k = 0; k < NS_CORNERS; k++) {
         double n = 1;
         for (int a = 0; a < RP_DIM; a++)
             n *= (k >> a & 1) ? t[a] : 1 - t[a];
-        for (int a = 0; a < RP_DIM; a++)
-            sum[a] += n * row_of(y, node[k])[RP_DIM + a];
+        for (int a = 0; a < RP_DIM * RP_DIM; a++)
+            sum[a] += n * row_of(y, node[k])[RP_DIM * RP_DIM + a];
     }
     for (int a = 0; a < RP_DIM; a++)
-        c[a][a] = sum[a];
+        for (int b = 0; b < RP_DIM; b++)
+            c[a][b] = sum[RP_DIM * a + b];
+}
+
+static void limit_gradient(bool varied, double seen[3][3], double c[3][3])
+{
+    for (int a = 0; a < RP_DIM; a++)
+        for (int b = 0; b < RP_DIM; b++) {
+            double most = (seen[a][b] > 0 ? NS_MOST : NS_LEAST) * seen[a][b], least = (seen[a][b] > 0 ? NS_LEAST : NS_MOST) * seen[a][b];
+            if (a == b)
+                c[a][b] = seen[a][b];
+            else if (varied)
+                c[a][b] = c[a][b] > most ? most : c[a][b] < least ? least : c[a][b];
+        }
 }
 
 /* F <- (I + dt c) F (I + dt c)^T keeps F positive: dF/dt = grad u F + F grad u^T   [daviet2016, (22)]. */
@@ -304,8 +323,12 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                     c[a][b] = d[b][a] * inverse_h;
             }
             loosen(w, i, c, v[3], before);
-            if (w->looseness[i] == 0)
-                seen_stretch(y, node, t, c);
+            double seen[3][3];
+            bool touches = w->looseness[i] == 0;
+            if (touches) {
+                seen_gradient(y, node, t, seen);
+                limit_gradient(w->varied, seen, c);
+            }
             for (int a = 0; a < RP_DIM; a++)
                 for (int b = 0; b < RP_DIM; b++)
                     w->gradient[3 * a + b][i] = c[a][b];
@@ -313,7 +336,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
             if (w->varied || w->displacement) {
                 ns_four shift = interpolate(moved, t, unused);
                 if (w->varied)
-                    change_material(w, i, c, shift[3]);
+                    change_material(w, i, touches ? seen : c, shift[3]);
                 for (int a = 0; a < RP_DIM; a++)
                     x[a] += shift[a];
             }
@@ -369,7 +392,7 @@ void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const dou
     const double *g = world->def->gravity;
     w.carried = 0.5 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     w.pressed = NS_PRESSED * y->skin > undecided ? NS_PRESSED * y->skin : undecided;
-    rp__exec_for(y->grid.blocks, 4, cell_stretching, &w);
-    rp__exec_for(y->grid.blocks, 4, node_stretching, &w);
+    rp__exec_for(y->grid.blocks, 4, cell_gradients, &w);
+    rp__exec_for(y->grid.blocks, 4, node_gradients, &w);
     rp__exec_for(y->grid.blocks, 4, blocks_to_particles, &w);
 }

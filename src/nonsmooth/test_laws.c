@@ -1,4 +1,4 @@
-/* Scenes of the laws: anisotropic friction, the linearised yield surface, compaction by the divergence. */
+/* Scenes of the laws: anisotropic friction, the linearised yield surface, compaction by the divergence, mu(I) in a chute. */
 #include "nonsmooth/scene_tests.h"
 
 static void slope(scene *s, int dim, double tangent, double velocity, int deep)
@@ -321,6 +321,45 @@ static void memory_may_run_out(void **state)
     }
 }
 
+/* Half of a vertical chute between its middle and a rough wall that presses with P, from the exact profile of mu(I): the plug has no strain, so its friction
+ * stays mu_s, and its speed uniform. Velocities that alternate from node to node would raise mu to 0.5 in these steps. */
+static void chute_keeps_its_plug(void **state)
+{
+    (void)state;
+    const int cells[3] = { 78, 4, 1 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 60, 4, 1 }, h = 0.02 / 60, pressure = 600;
+    const char *variables[] = { "x", "y", "z" };
+    double centre[3] = { 0.0025, 0, 0 }, half[3] = { 0.0025, 0.1, 0.1 };
+    scene s;
+    scene_begin(&s, 2, h, cells, from, to);
+    s.def.wall[2].kind = s.def.wall[3].kind = RP_PERIODIC;
+    s.def.frame_rate = 1000;
+    s.material.density = 2500, s.material.volume_fraction = 0.6, s.material.grain_diameter = 0.5e-3;
+    s.material.friction = 0.38, s.material.friction_dynamic = 0.64, s.material.inertial_number = 0.279;
+    assert_int_equal(rp_shape_box(centre, half, 0, &s.shape[1]), RP_OK);
+    rp_body_def wall = rp_default_body_def();
+    wall.name = "wall", wall.kind = RP_BODY_FREE, wall.shape = s.shape[1], wall.position[0] = 0.02, wall.mass = 0.1;
+    wall.joint = RP_JOINT_SLIDER, wall.joint_point[0] = 0.02, wall.joint_axis[0] = 1, wall.joint_axis[1] = wall.joint_axis[2] = 0;
+    wall.force[0] = -pressure * 4 * h;
+    wall.surface.kind = RP_STICK;
+    s.def.bodies = &wall, s.def.body_count = 1;
+    /* u = I0/d sqrt(P/rho_s) P/(rho g) [xi - xi_w + (mu_2 - mu_s) ln((mu_2 - xi) / (mu_2 - xi_w))], xi = max(rho g x / P, mu_s) */
+    assert_int_equal(rp_expression_create("0, -11.146302 * (math.max(24.525 * x, 0.38) - 0.4905 + 0.26 * math.log((0.64 - math.max(24.525 * x, 0.38)) / 0.1495)), 0",
+                                          variables, 3, 3, &s.grains[0].velocity_field),
+                     RP_OK);
+    scene_start(&s);
+    rp_step_stats stats;
+    for (int k = 0; k < 12; k++)
+        scene_step(&s, &stats);
+    int64_t n;
+    const double *x = scene_field(&s, "position", 0, &n), *u = scene_field(&s, "velocity", 1, NULL), *mu = scene_field(&s, "friction", 0, NULL);
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] < 0.014 && !(mu[i] < 0.42 && fabs(u[i] + 0.3721) < 0.012))
+            fail_msg("%g m from the middle: friction %g, speed %g m/s in a plug of 0.38 and 0.372 m/s", x[i], mu[i], -u[i]);
+    rp_expression_release(s.grains[0].velocity_field);
+    scene_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +371,7 @@ int main(void)
         cmocka_unit_test(linearised_column_rests),
         cmocka_unit_test(loose_grains_settle_or_hang),
         cmocka_unit_test(coupled_viscosity_errs_less),
+        cmocka_unit_test(chute_keeps_its_plug),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
