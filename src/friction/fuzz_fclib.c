@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t before = rp_memory_in_use();
     try_image(data, size);
-    /* HDF5 itself loses some bytes on damaged files (tools/lsan.supp); what we opened is closed */
+    /* HDF5 itself loses some bytes on damaged files; what we opened is closed */
     if (rp_memory_in_use() != before || H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) > 0)
         __builtin_trap();
     return 0;

@@ -38,7 +38,7 @@ static void try_file(const char *path)
         __builtin_trap();
     if (rp_info(path, sink & 1, &text) == RP_OK)
         rp_text_free(text);
-    /* HDF5 itself loses some bytes on damaged files (tools/lsan.supp); what we opened is closed */
+    /* HDF5 itself loses some bytes on damaged files; what we opened is closed */
     if (rp_memory_in_use() != before || H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) > 0)
         __builtin_trap();
 }
