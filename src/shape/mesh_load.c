@@ -6,7 +6,6 @@
 #include "base/memory.h"
 
 #include <assimp/cimport.h>
-#include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <ctype.h>
 #include <errno.h>
@@ -96,9 +95,76 @@ typedef struct gathering {
     double scale;
     rp_mesh *mesh;   /* NULL arrays while counting */
     int64_t vertices, triangles;
+    unsigned most_corners; /* of a face */
+    unsigned *ring;        /* room for that many */
     int nodes;
     bool bad_index;
 } gathering;
+
+/* ---- faces with more than three corners ---- */
+
+/* assimp can do this too, but ends the program on faces that it does not expect. */
+
+static void direction(const struct aiVector3D *a, const struct aiVector3D *b, double d[3])
+{
+    d[0] = (double)b->x - (double)a->x, d[1] = (double)b->y - (double)a->y, d[2] = (double)b->z - (double)a->z;
+}
+
+/* (b - a) × (c - a) · n: the side of the edge ab on which c lies, seen against n. */
+static double side(const struct aiVector3D *a, const struct aiVector3D *b, const struct aiVector3D *c, const double n[3])
+{
+    double u[3], v[3];
+    direction(a, b, u);
+    direction(a, c, v);
+    return (u[1] * v[2] - u[2] * v[1]) * n[0] + (u[2] * v[0] - u[0] * v[2]) * n[1] + (u[0] * v[1] - u[1] * v[0]) * n[2];
+}
+
+/* The corner `i` of the ring can be cut off: it bulges outwards, and no other corner lies in its triangle. */
+static bool is_ear(const struct aiVector3D *x, const unsigned *ring, unsigned count, unsigned i, const double n[3])
+{
+    const struct aiVector3D *a = x + ring[(i + count - 1) % count], *b = x + ring[i], *c = x + ring[(i + 1) % count];
+    if (!(side(a, b, c, n) > 0))
+        return false;
+    for (unsigned k = 0; k + 3 < count; k++) {
+        const struct aiVector3D *p = x + ring[(i + 2 + k) % count];
+        if (side(a, b, p, n) > 0 && side(b, c, p, n) > 0 && side(c, a, p, n) > 0)
+            return false;
+    }
+    return true;
+}
+
+static void put_triangle(gathering *g, int64_t first, unsigned a, unsigned b, unsigned c, bool mirrored)
+{
+    int32_t *t = g->mesh->triangles + 3 * g->triangles++;
+    t[0] = (int32_t)(first + (mirrored ? c : a)), t[1] = (int32_t)(first + b), t[2] = (int32_t)(first + (mirrored ? a : c));
+}
+
+/* Cuts ears off a face; what has none (it crosses itself) and what has very many corners becomes a fan. */
+static void put_face(gathering *g, const struct aiMesh *from, const struct aiFace *face, int64_t first, bool mirrored)
+{
+    const struct aiVector3D *x = from->mVertices;
+    unsigned *ring = g->ring, count = face->mNumIndices;
+    memcpy(ring, face->mIndices, count * sizeof *ring);
+    double n[3] = { 0, 0, 0 }; /* Newell's normal */
+    for (unsigned k = 1; k + 1 < count; k++) {
+        double u[3], v[3];
+        direction(x + ring[0], x + ring[k], u);
+        direction(x + ring[0], x + ring[k + 1], v);
+        n[0] += u[1] * v[2] - u[2] * v[1], n[1] += u[2] * v[0] - u[0] * v[2], n[2] += u[0] * v[1] - u[1] * v[0];
+    }
+    while (count > 3) {
+        unsigned ear = 1;
+        for (unsigned k = 0; k < count && face->mNumIndices <= 256; k++)
+            if (is_ear(x, ring, count, (k + 1) % count, n)) {
+                ear = (k + 1) % count;
+                break;
+            }
+        put_triangle(g, first, ring[(ear + count - 1) % count], ring[ear], ring[(ear + 1) % count], mirrored);
+        count--;
+        memmove(ring + ear, ring + ear + 1, (count - ear) * sizeof *ring);
+    }
+    put_triangle(g, first, ring[0], ring[1], ring[2], mirrored);
+}
 
 static void gather_mesh(gathering *g, const struct aiMesh *from, const matrix *at)
 {
@@ -108,14 +174,15 @@ static void gather_mesh(gathering *g, const struct aiMesh *from, const matrix *a
                         at->m[0][2] * (at->m[1][0] * at->m[2][1] - at->m[1][1] * at->m[2][0]) < 0;
     for (unsigned f = 0; f < from->mNumFaces; f++) {
         const struct aiFace *face = &from->mFaces[f];
-        if (face->mNumIndices != 3) /* points and lines */
+        if (face->mNumIndices < 3) /* points and lines */
             continue;
-        for (int k = 0; k < 3; k++)
+        for (unsigned k = 0; k < face->mNumIndices; k++)
             g->bad_index = g->bad_index || face->mIndices[k] >= from->mNumVertices;
-        if (g->mesh->triangles && !g->bad_index)
-            for (int k = 0; k < 3; k++)
-                g->mesh->triangles[3 * g->triangles + k] = (int32_t)(first + face->mIndices[mirrored ? 2 - k : k]);
-        g->triangles++;
+        g->most_corners = face->mNumIndices > g->most_corners ? face->mNumIndices : g->most_corners;
+        if (g->mesh->triangles)
+            put_face(g, from, face, first, mirrored);
+        else
+            g->triangles += face->mNumIndices - 2;
     }
     if (g->mesh->vertices)
         for (unsigned v = 0; v < from->mNumVertices; v++) {
@@ -154,13 +221,16 @@ static rp_result gather(const char *path, const struct aiScene *scene, double sc
                              (long long)MOST_TRIANGLES);
     mesh->vertices = RP_NEW_ARRAY(double, 3 * g.vertices);
     mesh->triangles = RP_NEW_ARRAY(int32_t, 3 * g.triangles);
-    if (!mesh->vertices || !mesh->triangles) {
+    g.ring = RP_NEW_ARRAY(unsigned, g.most_corners);
+    if (!mesh->vertices || !mesh->triangles || !g.ring) {
+        rp__base_free(g.ring);
         rp_mesh_free(mesh);
         return RP_OUT_OF_MEMORY;
     }
     mesh->vertex_count = g.vertices, mesh->triangle_count = g.triangles;
     g.vertices = g.triangles = 0, g.nodes = 0;
     gather_node(&g, scene->mRootNode, &identity, 0);
+    rp__base_free(g.ring);
     return RP_OK;
 }
 
@@ -177,7 +247,7 @@ rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
     ending(path, end);
     if (strcmp(end, "ply") == 0)
         RP_TRY(check_ply(path));
-    const struct aiScene *scene = aiImportFile(path, aiProcess_Triangulate);
+    const struct aiScene *scene = aiImportFile(path, 0);
     if (!scene) {
         const char *why = aiGetErrorString();
         return rp__base_fail(RP_BAD_FILE, "%s: the mesh cannot be read: %s", path, why && *why ? why : "no reason given");

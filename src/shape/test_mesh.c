@@ -30,6 +30,23 @@ static rp_shape *load(const char *name)
 }
 
 /* A cube of edge 1 in all formats has the distance of the box. */
+/* Faces of four and five corners, two of them not convex: a prism with a notch. */
+static void polygons_are_cut_into_triangles(void **state)
+{
+    (void)state;
+    rp_shape *s = load("concave.obj");
+    double v;
+    rp__vec3 c, g;
+    rp__mat3 i;
+    assert_int_equal(rp__shape_mass_properties(s, 3, 8, &v, &c, &i), RP_OK);
+    assert_true(fabs(v - 2.5) < 1e-12 && fabs(c.x - 1) < 1e-12 && fabs(c.z - 0.5) < 1e-12);
+    assert_true(rp__shape_distance_at(s, (rp__vec3){ 1, 0.8, 0.5 }, &g) > 0.1); /* in the notch */
+    assert_true(fabs(rp__shape_distance_at(s, (rp__vec3){ 1, 0.3, 0.9 }, &g) + 0.1) < 1e-9); /* below the top face */
+    assert_true(fabs(rp__shape_distance_at(s, (rp__vec3){ 1.9, 1.5, 0.95 }, &g) + 0.05) < 1e-9);
+    assert_true(rp__shape_distance_at(s, (rp__vec3){ 1, 1.5, 1.05 }, &g) > 0.3); /* above the notch, not above a face */
+    rp_shape_release(s);
+}
+
 static void all_formats_give_the_cube(void **state)
 {
     (void)state;
@@ -395,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_formats_give_the_cube),
+        cmocka_unit_test(polygons_are_cut_into_triangles),
         cmocka_unit_test(distances_match_all_triangles),
         cmocka_unit_test(winding_numbers_match_all_triangles),
         cmocka_unit_test(broken_meshes_are_mended),
