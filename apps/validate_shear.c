@@ -188,10 +188,11 @@ void case_shear_cell(validation *v)
 
 /* ---- a vertical cut in cohesive ground ---- */
 
-static bool run_cut(validation *v, double cohesion, double *farthest, double *spread)
+static bool run_cut(validation *v, const char *method, double cohesion, double *farthest, double *spread)
 {
     settings s = { 0 };
     setting(&s, "material.cohesion=%.17g", cohesion);
+    setting(&s, "method=%s", method);
     run r;
     if (!run_open(v, &r, "scene.yaml", s.list))
         return false;
@@ -215,11 +216,17 @@ void case_cohesive_cut(validation *v)
     double weight = validation_number(v, "bulk_density") * 9.81 * height, bearing = tan(acos(-1.0) / 4 + 0.5 * phi);
     /* the stability number gamma H / c_MC, c_MC = c tan(phi) */
     double stands = validation_number(v, "stands") * 2 * bearing, fails = validation_number(v, "fails") * 3.83 * bearing;
-    if (!run_cut(v, weight / (stands * tan(phi)), &sunk, &out))
-        return;
-    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "settling_cells"), sunk, "\xce\xb3H/c = %.2f: sinking of the ground, in cells", stands);
-    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "left_part"), out, "\xce\xb3H/c = %.2f: part that left the cut", stands);
-    if (!run_cut(v, weight / (fails * tan(phi)), &sunk, &out))
-        return;
-    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "failed_part"), out, "\xce\xb3H/c = %.2f: part that left the cut", fails);
+    static const char *const methods[] = { "nonsmooth", "elastoplastic" };
+    for (int k = 0; k < 2; k++) {
+        if (!run_cut(v, methods[k], weight / (stands * tan(phi)), &sunk, &out))
+            return;
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "settling_cells"), sunk, "%s, \xce\xb3H/c = %.2f: sinking of the ground, in cells",
+                         methods[k], stands);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "left_part"), out, "%s, \xce\xb3H/c = %.2f: part that left the cut", methods[k],
+                         stands);
+        if (!run_cut(v, methods[k], weight / (fails * tan(phi)), &sunk, &out))
+            return;
+        validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "failed_part"), out, "%s, \xce\xb3H/c = %.2f: part that left the cut", methods[k],
+                         fails);
+    }
 }

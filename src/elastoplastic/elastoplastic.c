@@ -22,6 +22,8 @@ static const rp_param table[] = {
       "rate at which all motion is damped, to reach rest sooner where only rest matters", NULL },
     { "volume_smoothing", RP_REAL, AT(volume_smoothing), 10, 0, 1e6, "1/s",
       "rate at which the volumes of neighbouring particles are made to agree", NULL },
+    { "static_cohesion", RP_REAL, AT(static_cohesion), 0.3, 0, 10, "",
+      "what touches and rests holds together by this part of the weight of a layer one cell thick", NULL },
     { "integrator", RP_ENUM, AT(integrator), RP_EP_EXPLICIT, 0, 1, "",
       "explicit steps are short and cheap; implicit ones pass the elastic wave", "explicit|implicit" },
     { "tolerance", RP_REAL, AT(tolerance), 1e-3, 1e-12, 1, "",

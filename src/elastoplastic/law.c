@@ -15,6 +15,11 @@ rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int d
      * in 3D it is sqrt(2/3) 2 sin phi / (3 - sin phi)   [klar2016, (31)]. */
     law.cone = RP_SQRT2 * rp_material_friction(m, dim) / dim;
     law.inverse_fraction = 1 / m->volume_fraction;
+    /* ||dev tau||_F <= sqrt(2) mu^ (p + c), c = phi_max times the cohesion of the solid phase: the tip is where p = -c. It
+     * decays with half the shear, as in nonsmooth; q counts the norm of the plastic strain, which is half the shear times sqrt(2). */
+    law.tip = dim * m->volume_fraction * m->cohesion / (dim * law.lame + 2 * law.shear);
+    law.decay = m->cohesion_decay / RP_SQRT2;
+    law.held = law.shallow = law.moving = 0;
     law.elastic = m->model == RP_MODEL_ELASTIC;
     law.hardens = false;
     for (int k = 0; k < 4; k++) {
@@ -22,7 +27,30 @@ rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int d
         law.hardening[k] = m->hardening[k] * (angle ? 0.017453292519943295 : 1);
         law.hardens = law.hardens || m->hardening[k] != 0;
     }
+    law.varies = law.hardens || (law.tip > 0 && law.decay > 0);
     return law;
+}
+
+/* Near a free surface the weight of less than a cell is carried by particles that lose touch at the least vibration, and grains that
+ * should rest would creep downhill in every one of them. What touches and hardly deforms there therefore holds together a little. It
+ * vanishes with the cell, where the pressure is that of four cells, and where the strain rate comes near 0.05 sqrt(g / h).
+ *
+ * A cohesion c holds a vertical face of 4 c tan(phi) tan(45° + phi/2) / (rho g), sin phi = mu^: where friction is high c is smaller, so
+ * that this is never more than with mu^ = 1/2, where the product of the tangents is 1. */
+void rp__elastoplastic_hold(rp__elastoplastic_law *law, const rp_material_def *m, int dim, double part, double gravity, double h, double dt)
+{
+    double weight = m->density * m->volume_fraction * gravity * h, trace = dim * weight / (dim * law->lame + 2 * law->shear);
+    double sine = fmin(0.99, law->cone * dim / RP_SQRT2), root = sqrt(1 - sine * sine), holds = sine / root * (1 + sine) / root;
+    law->held = part * trace / fmax(1, holds);
+    law->shallow = gravity > 0 ? 1 / (4 * trace) : 0;
+    law->moving = gravity > 0 ? 1 / (0.05 * sqrt(gravity / h) * dt) : 0;
+}
+
+double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double size, double trace, double q, double gain)
+{
+    double bond = law->tip > 0 && gain <= RP_EP_BONDED ? law->tip * exp(-law->decay * q) : 0;
+    double rest = fmax(0, 1 - size * law->moving) * fmin(1, fmax(0, 1 + trace * law->shallow));
+    return bond + (gain <= RP_EP_TOUCHING ? law->held * rest : 0);
 }
 
 /* phi = h0 + (h1 q - h3) exp(-h2 q),  alpha = sqrt(2/3) 2 sin phi / (3 - sin phi)   [klar2016, (30), (31)] */
@@ -55,7 +83,7 @@ void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double st
         tau[k] = 2 * law->shear * strain[k] + (k < 3 ? law->lame * trace : 0);
 }
 
-int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double e[3], double *q, double *gain,
+int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double tip, double e[3], double *q, double *gain,
                               bool correct_volume)
 {
     if (law->elastic)
@@ -63,24 +91,24 @@ int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double 
     /* The volume gained in earlier tension is taken back before anything else, deviator included. */
     double trace = 0, deviator[3], norm = 0, whole = 0;
     for (int i = 0; i < dim; i++) {
+        whole += (e[i] - tip / dim) * (e[i] - tip / dim); /* the plastic strain of this step, were all of it lost */
         e[i] += correct_volume ? *gain / dim : 0;
         trace += e[i];
-        whole += e[i] * e[i];
     }
     for (int i = 0; i < dim; i++) {
         deviator[i] = e[i] - trace / dim;
         norm += deviator[i] * deviator[i];
     }
     norm = sqrt(norm);
-    if (trace >= 0) { /* case II: tension */
-        *gain = trace;
+    if (trace >= tip) { /* case II: tension */
+        *gain = trace - tip;
         *q += sqrt(whole);
         for (int i = 0; i < dim; i++)
-            e[i] = 0;
+            e[i] = tip / dim;
         return 2;
     }
     *gain = 0;
-    double excess = norm + law->stiffness * trace * rp__elastoplastic_cone(law, *q);
+    double excess = norm + law->stiffness * (trace - tip) * rp__elastoplastic_cone(law, *q);
     if (excess <= 0 || norm == 0)
         return 1;
     for (int i = 0; i < dim; i++) /* case III: back to the cone at constant trace */
@@ -89,11 +117,21 @@ int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double 
     return 3;
 }
 
+/* The norm of the symmetric part. */
+static double strain_size(const rp__mat3 *g)
+{
+    double sum = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            sum += 0.25 * (g->m[i][j] + g->m[j][i]) * (g->m[i][j] + g->m[j][i]);
+    return sqrt(sum);
+}
+
 int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
                                  double strain[6], double *q, double *gain)
 {
     /* b = exp(2 e), then b <- A b A^T with A = I + dt grad v. */
-    double values[3];
+    double values[3], before = strain[0] + strain[1] + strain[2];
     rp__mat3 v, b, a = rp__mat3_identity();
     rp__math_eigen_sym3(strain, values, &v);
     for (int i = 0; i < 3; i++)
@@ -105,14 +143,14 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
         }
     rp__mat3 at = rp__mat3_transpose(&a), left = rp__mat3_multiply(&a, &b), trial = rp__mat3_multiply(&left, &at);
     double s[6] = { trial.m[0][0], trial.m[1][1], trial.m[2][2], trial.m[0][1], trial.m[0][2], trial.m[1][2] };
-    double e[3];
+    double e[3], tip = rp__elastoplastic_tip(law, strain_size(increment), before, *q, *gain);
     int kase;
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     if (dim == 2) { /* the plane alone */
         double mean = 0.5 * (s[0] + s[1]), half = 0.5 * (s[0] - s[1]), radius = hypot(half, s[3]);
         double angle = 0.5 * atan2(s[3], half), c = cos(angle), n = sin(angle);
         e[0] = 0.5 * log(mean + radius), e[1] = 0.5 * log(mean - radius), e[2] = 0;
-        kase = rp__elastoplastic_project(law, 2, e, q, gain, correct_volume);
+        kase = rp__elastoplastic_project(law, 2, tip, e, q, gain, correct_volume);
         strain[0] = e[0] * c * c + e[1] * n * n;
         strain[1] = e[0] * n * n + e[1] * c * c;
         strain[3] = (e[0] - e[1]) * c * n;
@@ -122,7 +160,7 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
     rp__math_eigen_sym3(s, values, &v);
     for (int i = 0; i < 3; i++)
         e[i] = 0.5 * log(values[i]);
-    kase = rp__elastoplastic_project(law, 3, e, q, gain, correct_volume);
+    kase = rp__elastoplastic_project(law, 3, tip, e, q, gain, correct_volume);
     for (int k = 0; k < 6; k++) {
         strain[k] = 0;
         for (int i = 0; i < 3; i++)

@@ -2,7 +2,8 @@
  *
  * The strain after the step is an isotropic function of the trial b' = A b A^T: e' = sum_i e'_i(b'_1 … b'_d) v_i v_i^T. In the
  * principal directions of b' its derivative is
- *     (de')_ii = sum_j (d e'_i / d b'_j) (db')_jj,   (de')_ij = (e'_i - e'_j) / (b'_i - b'_j) (db')_ij. */
+ *     (de')_ii = sum_j (d e'_i / d b'_j) (db')_jj,   (de')_ij = (e'_i - e'_j) / (b'_i - b'_j) (db')_ij,
+ * and what holds together at rest adds (d e'_i / d tip) dtip to (de')_ii. */
 #include "elastoplastic/elastoplastic.h"
 #include "math/eigen.h"
 #include "math/tensor.h"
@@ -57,9 +58,10 @@ static void principal(int dim, const rp__mat3 *b, double values[3], double v[3][
         v[i / 3][i % 3] = vectors.m[i / 3][i % 3];
 }
 
-/* d e'_i / d e_j in `out`; returns the part of the deviator that stays. `e` are the trial strains, gain taken back already. */
-static double projection_derivative(const rp__elastoplastic_law *law, int dim, const double e[3], double q, double out[3][3],
-                                    int *kase)
+/* d e'_i / d e_j in `out`, d e'_i / d tip in `by_tip`; returns the part of the deviator that stays. `e` are the trial strains, gain
+ * taken back already. */
+static double projection_derivative(const rp__elastoplastic_law *law, int dim, const double e[3], double q, double tip, double out[3][3],
+                                    double by_tip[3], int *kase)
 {
     double trace = 0, norm = 0, n[3] = { 0, 0, 0 };
     for (int i = 0; i < dim; i++)
@@ -69,9 +71,11 @@ static double projection_derivative(const rp__elastoplastic_law *law, int dim, c
         norm += n[i] * n[i];
     }
     norm = sqrt(norm);
-    double slope = -law->stiffness * rp__elastoplastic_cone(law, q), radius = slope * trace; /* of the cone */
-    *kase = law->elastic ? 1 : trace >= 0 ? 2 : norm <= radius || norm == 0 ? 1 : 3;
+    double slope = -law->stiffness * rp__elastoplastic_cone(law, q), radius = slope * (trace - tip); /* of the cone */
+    *kase = law->elastic ? 1 : trace >= tip ? 2 : norm <= radius || norm == 0 ? 1 : 3;
     double stays = *kase == 1 ? 1 : *kase == 2 ? 0 : radius / norm;
+    for (int i = 0; i < 3; i++)
+        by_tip[i] = i >= dim || *kase == 1 ? 0 : *kase == 2 ? 1.0 / dim : -slope * n[i] / norm;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             double same = i == j ? 1 : 0;
@@ -79,6 +83,25 @@ static double projection_derivative(const rp__elastoplastic_law *law, int dim, c
                             stays * (same - 1.0 / dim - n[i] * n[j] / (norm * norm));
         }
     return stays;
+}
+
+/* The tip, and its derivative by the increment: -(what is held at rest) moving D / ||D||, D the symmetric part of the increment. */
+static double tip_derivative(const rp__elastoplastic_law *law, const rp__mat3 *increment, double trace, double q, double gain,
+                             double out[3][3])
+{
+    double size = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            out[i][j] = 0.5 * (increment->m[i][j] + increment->m[j][i]);
+            size += out[i][j] * out[i][j];
+        }
+    size = sqrt(size);
+    double tip = rp__elastoplastic_tip(law, size, trace, q, gain), bond = rp__elastoplastic_tip(law, 1e300, trace, q, gain);
+    double rest = 1 - size * law->moving, held = rest > 0 && size > 0 ? (tip - bond) / rest : 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            out[i][j] = held > 0 ? -held * law->moving * out[i][j] / size : 0;
+    return tip;
 }
 
 int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
@@ -93,7 +116,8 @@ int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool 
         e[i] = 0.5 * log(values[i]) + (i < dim ? part : 0);
         out->volume[i] = i < dim ? 0.5 / values[i] : 0;
     }
-    double stays = projection_derivative(law, dim, e, q, out->normal, &kase);
+    double tip = tip_derivative(law, increment, strain[0] + strain[1] + strain[2], q, gain, out->fading);
+    double stays = projection_derivative(law, dim, e, q, tip, out->normal, out->tip, &kase);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             out->normal[i][j] *= out->volume[j];
@@ -125,13 +149,13 @@ void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, 
                                      const rp__mat3 *change, double dtau[6])
 {
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
-    double db[3][3], own[3][3], de[3][3], trace = 0;
+    double db[3][3], own[3][3], de[3][3], trace = 0, dtip = 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             own[i][j] = change->m[i][0] * t->right[0][j] + change->m[i][1] * t->right[1][j] + change->m[i][2] * t->right[2][j];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            db[i][j] = own[i][j] + own[j][i];
+            db[i][j] = own[i][j] + own[j][i], dtip += t->fading[i][j] * change->m[i][j];
     turn(t->v, false, db, own);
     if (law->elastic) { /* tau = mu (b - I) + lambda ln J */
         for (int j = 0; j < dim; j++)
@@ -141,7 +165,7 @@ void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, 
         return;
     }
     for (int i = 0; i < 3; i++) {
-        de[i][i] = t->normal[i][0] * own[0][0] + t->normal[i][1] * own[1][1] + t->normal[i][2] * own[2][2];
+        de[i][i] = t->normal[i][0] * own[0][0] + t->normal[i][1] * own[1][1] + t->normal[i][2] * own[2][2] + t->tip[i] * dtip;
         trace += de[i][i];
     }
     de[0][1] = de[1][0] = t->shear[0] * own[0][1];

@@ -40,26 +40,26 @@ static void projection_is_idempotent_and_keeps_the_trace(void **unused)
     for (int dim = 2; dim <= 3; dim++) {
         rp__elastoplastic_law law = sand(dim);
         for (uint64_t n = 0; n < 20000; n++) {
-            double e[3] = { 0, 0, 0 }, q = 0, gain = 0, trace = 0, after = 0, again[3], norm = 0;
+            double e[3] = { 0, 0, 0 }, q = 0, gain = 0, trace = 0, after = 0, again[3], norm = 0, tip = n % 2 ? 1e-3 : 0;
             for (int i = 0; i < dim; i++) {
                 e[i] = 0.01 * uniform(n, (uint64_t)i) - 0.004;
                 trace += e[i];
             }
-            int kase = rp__elastoplastic_project(&law, dim, e, &q, &gain, true);
+            int kase = rp__elastoplastic_project(&law, dim, tip, e, &q, &gain, true);
             seen[kase]++;
             for (int i = 0; i < dim; i++)
                 after += e[i], again[i] = e[i];
             if (kase == 3)
                 assert_true(fabs(after - trace) < 1e-15);
             if (kase == 2) {
-                assert_true(after == 0 && fabs(gain - trace) < 1e-15);
+                assert_true(fabs(after - tip) < 1e-18 && fabs(gain + tip - trace) < 1e-15);
                 continue;
             }
             for (int i = 0; i < dim; i++)
                 norm += (e[i] - after / dim) * (e[i] - after / dim);
-            assert_true(sqrt(norm) + law.stiffness * after * law.cone < 1e-14); /* on or in the cone */
+            assert_true(sqrt(norm) + law.stiffness * (after - tip) * law.cone < 1e-14); /* on or in the cone */
             double before = q;
-            rp__elastoplastic_project(&law, dim, again, &q, &gain, true);
+            rp__elastoplastic_project(&law, dim, tip, again, &q, &gain, true);
             for (int i = 0; i < dim; i++)
                 assert_true(fabs(again[i] - e[i]) < 1e-15);
             assert_true(q - before < 1e-14);
@@ -114,6 +114,61 @@ static void simple_shear_ends_on_the_cone(void **unused)
     }
 }
 
+/* With cohesion the same shear ends at mu^ (p + c), c the tension that the material bears; and it falls with the shear, by
+ * exp(-decay / 2) for each unit of it. */
+static void cohesion_adds_to_the_pressure(void **unused)
+{
+    (void)unused;
+    for (int dim = 2; dim <= 3; dim++) {
+        rp_material_def m = rp_default_material_def();
+        m.cohesion = 500;
+        for (int decays = 0; decays < 2; decays++) {
+            m.cohesion_decay = decays ? 20 : 0;
+            rp__elastoplastic_law law = rp__elastoplastic_make_law(&m, dim);
+            double strain[6] = { 0 }, q = 0, gain = 0, tau[6], shear = 0.1;
+            for (int i = 0; i < dim; i++)
+                strain[i] = -1e-4;
+            rp__mat3 g;
+            memset(&g, 0, sizeof g);
+            g.m[0][1] = 1e-5;
+            for (int k = 0; k < (int)lround(shear / 1e-5); k++)
+                rp__elastoplastic_strain_ref(&law, dim, true, &g, strain, &q, &gain);
+            rp__elastoplastic_tau_ref(&law, strain, tau);
+            double p = dim == 3 ? -(tau[0] + tau[1] + tau[2]) / 3 : -(tau[0] + tau[1]) / 2, j2 = tau[3] * tau[3];
+            for (int i = 0; i < dim; i++)
+                j2 += 0.5 * (tau[i] + p) * (tau[i] + p);
+            double c = m.volume_fraction * 500 * exp(-0.5 * m.cohesion_decay * (shear - tau[3] / law.shear)); /* less what is elastic */
+            assert_true(fabs(sqrt(j2) / (p + c) / rp_material_friction(&m, dim) - 1) < (decays ? 1e-3 : 1e-9));
+            memset(&g, 0, sizeof g); /* torn apart */
+            for (int i = 0; i < dim; i++)
+                g.m[i][i] = 0.01;
+            int kase = rp__elastoplastic_strain_ref(&law, dim, true, &g, strain, &q, &gain);
+            rp__elastoplastic_tau_ref(&law, strain, tau);
+            assert_int_equal(kase, 2);
+            assert_true(fabs(tau[0] / c - 1) < (decays ? 1e-3 : 1e-9));
+            for (int k = 0; k < 100; k++)
+                rp__elastoplastic_strain_ref(&law, dim, true, &g, strain, &q, &gain);
+            assert_true(strain[0] == 0 && gain > RP_EP_BONDED); /* too far from each other */
+        }
+    }
+}
+
+/* What opens wider and wider has the plastic strain of its way, not that of every step since it opened. */
+static void opening_counts_once(void **unused)
+{
+    (void)unused;
+    rp__elastoplastic_law law = sand(3);
+    double strain[6] = { 0 }, q = 0, gain = 0;
+    rp__mat3 g;
+    memset(&g, 0, sizeof g);
+    for (int i = 0; i < 3; i++)
+        g.m[i][i] = 1e-3;
+    for (int k = 0; k < 1000; k++)
+        rp__elastoplastic_strain_ref(&law, 3, true, &g, strain, &q, &gain);
+    assert_true(fabs(gain - 3000 * log1p(1e-3)) < 1e-9);
+    assert_true(fabs(q - gain / sqrt(3)) < 1e-9);
+}
+
 /* Elastic solid: tau of a stretched state is mu (s² - 1) + lambda ln J in its directions. */
 static void solids_are_neo_hookean(void **unused)
 {
@@ -147,17 +202,24 @@ static void set(const rp__particles *p, int field, int component, int64_t i, dou
         ((double *)plane)[i] = value;
 }
 
+/* Sand alone in the first half, then sand and a solid by turns. */
+static int material_of(int64_t i)
+{
+    return i < COUNT / 2 ? 0 : (int)(i % 2);
+}
+
 static void fill(rp__particles *p, int first_field, double size, int dim)
 {
     static const int plane[6] = { 1, 1, 0, 1, 0, 0 };
     for (int64_t i = 0; i < COUNT; i++) {
         p->mass[i] = 1.5, p->volume[i] = 1e-3;
-        p->material[i] = (int32_t)(i % 2);
+        p->material[i] = material_of(i);
         for (int k = 0; k < 6; k++) {
             double value = dim == 3 || plane[k] ? size * (uniform((uint64_t)i, (uint64_t)k) - (k < 3 ? 0.7 : 0)) : 0;
             set(p, first_field + RP_EP_STRAIN, k, i, value);
         }
         set(p, first_field + RP_EP_VOLUME_GAIN, 0, i, i % 3 == 0 ? 0.3 * size : 0);
+        set(p, first_field + RP_EP_HARDENING, 0, i, i % 5 == 0 ? 0.5 * size : 0);
         for (int k = 0; k < 9; k++) {
             bool in_plane = k % 3 < 2 && k < 6;
             set(p, first_field + RP_EP_GRADIENT, k, i, dim == 3 || in_plane ? 100 * size * uniform((uint64_t)i, 20 + (uint64_t)k) : 0);
@@ -165,7 +227,8 @@ static void fill(rp__particles *p, int first_field, double size, int dim)
     }
 }
 
-static void lanes_agree(bool single, int dim, double size, double tolerance)
+/* `bonded`: with cohesion, and what rests holds together; `decays`: with every plastic strain less. */
+static void lanes_agree(bool single, int dim, double size, double tolerance, bool bonded, bool decays)
 {
     rp__particles p;
     int64_t first;
@@ -180,6 +243,10 @@ static void lanes_agree(bool single, int dim, double size, double tolerance)
     fill(&p, first_field, size, dim);
     rp__elastoplastic_law laws[2] = { sand(dim), sand(dim) };
     laws[1].elastic = true;
+    if (bonded)
+        laws[0].tip = 0.1 * size, laws[0].held = 0.3 * size, laws[0].moving = laws[0].shallow = 1 / size;
+    if (decays)
+        laws[0].decay = 1 / size, laws[0].varies = true;
     rp__elastoplastic_step step = { .dt = 0.01, .dim = dim, .inverse_d = 400, .correct_volume = true, .keep_affine = true,
                                     .laws = laws, .first_field = first_field, .single = single };
     rp__particles q;
@@ -194,27 +261,28 @@ static void lanes_agree(bool single, int dim, double size, double tolerance)
     rp__elastoplastic_stress_kernel(&step, &q, 0, COUNT);
     double worst = 0, worst_stress = 0;
     for (int64_t i = 0; i < COUNT; i++) {
-        double strain[6], before[6], tau[6], hard = 0, gain = get(&q, first_field + RP_EP_VOLUME_GAIN, 0, i);
+        double strain[6], before[6], tau[6], hard = get(&q, first_field + RP_EP_HARDENING, 0, i), gain = get(&q, first_field + RP_EP_VOLUME_GAIN, 0, i);
         rp__mat3 g;
         for (int k = 0; k < 6; k++)
             before[k] = strain[k] = get(&q, first_field + RP_EP_STRAIN, k, i);
         for (int k = 0; k < 9; k++)
             g.m[k / 3][k % 3] = 0.01 * get(&p, first_field + RP_EP_GRADIENT, k, i);
-        rp__elastoplastic_strain_ref(&laws[i % 2], dim, true, &g, strain, &hard, &gain);
+        rp__elastoplastic_strain_ref(&laws[material_of(i)], dim, true, &g, strain, &hard, &gain);
         for (int k = 0; k < 6; k++)
             worst = fmax(worst, fabs(get(&p, first_field + RP_EP_STRAIN, k, i) - strain[k]) / size);
         /* these two are float */
         worst = fmax(worst, (fabs(get(&p, first_field + RP_EP_HARDENING, 0, i) - hard) - 6e-8 * hard) / size);
-        if (!laws[i % 2].elastic)
+        if (!laws[material_of(i)].elastic)
             worst = fmax(worst, (fabs(get(&p, first_field + RP_EP_VOLUME_GAIN, 0, i) - gain) - 6e-8 * gain) / size);
-        rp__elastoplastic_tau_ref(&laws[i % 2], before, tau);
+        rp__elastoplastic_tau_ref(&laws[material_of(i)], before, tau);
         double factor = 0.01 * 400 * laws[0].inverse_fraction * 1e-3 / 1.5;
         double expected = get(&p, first_field + RP_EP_GRADIENT, 1, i) - factor * tau[3];
         double scale = 100 * size + factor * laws[0].shear * size;
         worst_stress = fmax(worst_stress, fabs(get(&q, first_field + RP_EP_GRADIENT, 1, i) - expected) / scale);
     }
     if (worst > tolerance || worst_stress > tolerance)
-        fail_msg("%s %dD, strains of %g: off by %g, stress by %g", single ? "single" : "double", dim, size, worst, worst_stress);
+        fail_msg("%s %dD, strains of %g%s: off by %g, stress by %g", single ? "single" : "double", dim, size, bonded ? ", bonded" : "", worst,
+                 worst_stress);
     rp__particles_free(&p);
     rp__particles_free(&q);
 }
@@ -222,13 +290,14 @@ static void lanes_agree(bool single, int dim, double size, double tolerance)
 static void lanes_agree_with_the_twin(void **unused)
 {
     (void)unused;
-    for (int dim = 2; dim <= 3; dim++) {
-        lanes_agree(false, dim, 1e-2, 1e-12);
-        lanes_agree(false, dim, 3e-2, 1e-12);
-        lanes_agree(false, dim, 0.2, 1e-11);
-        lanes_agree(false, dim, 1e-6, 1e-9); /* the twin itself loses digits here */
-        lanes_agree(true, dim, 1e-2, 1e-5);
-        lanes_agree(true, dim, 1e-5, 1e-5); /* small strains keep their relative accuracy in single precision */
+    for (int k = 0; k < 6; k++) {
+        int dim = 2 + k % 2, bond = k / 2;
+        lanes_agree(false, dim, 1e-2, 1e-12, bond > 0, bond > 1);
+        lanes_agree(false, dim, 3e-2, 1e-12, bond > 0, bond > 1);
+        lanes_agree(false, dim, 0.2, 1e-11, bond > 0, bond > 1);
+        lanes_agree(false, dim, 1e-6, 1e-9, bond > 0, bond > 1); /* the twin itself loses digits here */
+        lanes_agree(true, dim, 1e-2, 1e-5, bond > 0, bond > 1);
+        lanes_agree(true, dim, 1e-5, 1e-5, bond > 0, bond > 1); /* small strains keep their relative accuracy in single precision */
     }
 }
 
@@ -277,6 +346,8 @@ int main(void)
         cmocka_unit_test(projection_is_idempotent_and_keeps_the_trace),
         cmocka_unit_test(uniaxial_compression_has_its_closed_form),
         cmocka_unit_test(simple_shear_ends_on_the_cone),
+        cmocka_unit_test(cohesion_adds_to_the_pressure),
+        cmocka_unit_test(opening_counts_once),
         cmocka_unit_test(solids_are_neo_hookean),
         cmocka_unit_test(lanes_agree_with_the_twin),
         cmocka_unit_test(reflected_and_flat_increments_are_survived),

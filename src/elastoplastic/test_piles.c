@@ -7,7 +7,7 @@
 
 #define DEGREES 57.29577951308232
 
-enum { BINS = 32 };
+enum { BINS = 64 };
 
 /* A bed of sand, 1.6 m long and 0.7 m high, on a rough floor, one side of which is taken away. In 3D it is a slice between smooth
  * walls, with the law of three dimensions. */
@@ -103,7 +103,7 @@ static void slopes_rest_at_their_friction_angle(void **unused)
 {
     (void)unused;
     static const double angles[] = { 20, 25, 30, 35, 40 };
-    expect_angles((bed){ .dim = 2, .cells = 32, .depth = 1, .match = RP_MATCH_SLOPE }, 5, angles);
+    expect_angles((bed){ .dim = 2, .cells = 64, .depth = 1, .match = RP_MATCH_SLOPE }, 5, angles);
 }
 
 static void slopes_in_space_rest_at_their_friction_angle(void **unused)
