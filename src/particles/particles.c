@@ -176,6 +176,46 @@ rp_result rp__particles_append(rp__particles *p, int64_t count, int64_t *first)
     return RP_OK;
 }
 
+rp_result rp__particles_start(rp__particles *p, double *points, int64_t count)
+{
+    assert(p->count == 0 && p->capacity == 0);
+    if (count > most_particles) {
+        rp__base_free(points);
+        return rp__base_fail(RP_TOO_LARGE, "%lld particles asked for: at most %lld can be held", (long long)count,
+                             (long long)most_particles);
+    }
+    int64_t capacity = round_capacity(count);
+    void *made[RP_PARTICLES_MAX_FIELDS] = { NULL };
+    double *x = made[FIELD_position] = rp__base_alloc_array(3 * (size_t)capacity, sizeof *x);
+    for (int64_t i = 0; i < count && x; i++)
+        for (int a = 0; a < 3; a++)
+            x[a * capacity + i] = points[3 * i + a];
+    rp__base_free(points);
+    bool all = x;
+    for (int f = 0; f < p->fields && all; f++) {
+        if (f == FIELD_position)
+            continue;
+        size_t number = (size_t)capacity * (size_t)p->info[f].components;
+        made[f] = rp__base_alloc_array(number, element_size(p, f));
+        all = made[f];
+        if (all)
+            memset(made[f], 0, number * element_size(p, f));
+    }
+    for (int f = 0; f < p->fields; f++) {
+        rp__base_free(all ? p->data[f] : made[f]);
+        p->data[f] = all ? made[f] : p->data[f];
+    }
+    if (!all)
+        return RP_OUT_OF_MEMORY;
+    p->capacity = capacity;
+    update_planes(p);
+    for (int64_t i = 0; i < count; i++)
+        p->id[i] = p->next_id + i;
+    p->next_id += count;
+    p->count = count;
+    return RP_OK;
+}
+
 void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to)
 {
     assert(from >= 0 && from < p->count && to >= 0 && to < p->count);

@@ -55,6 +55,9 @@ rp_result rp__particles_reserve(rp__particles *p, int64_t capacity);
 
 /* Appends `count` particles, all fields zero, ids fresh; *first (may be NULL) is the index of the first. */
 rp_result rp__particles_append(rp__particles *p, int64_t count, int64_t *first);
+/* The first `count` particles of a store without any, at `points` (x y z each), all other fields zero, ids fresh. Takes the points
+ * over and frees them, also on failure: before the other fields are there, so that there is never room for both. */
+rp_result rp__particles_start(rp__particles *p, double *points, int64_t count);
 void rp__particles_copy_one(rp__particles *p, int64_t from, int64_t to); /* every field, id too */
 
 /* Removes the particles with remove[i] != 0, keeping the order of the others; returns how many went. */

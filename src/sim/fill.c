@@ -30,24 +30,17 @@ static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spa
     return s;
 }
 
-/* Appends particles at `points` (x y z each) with the volume of a lattice of `spacing` filled to `fill`:
- * V = spacing^d phi_max fill,  m = density V. */
-static rp_result append(rp_sim *sim, const double *points, int64_t count, int material, double spacing, double fill,
-                        int64_t *first)
+/* Gives particles the volume of a lattice of `spacing` filled to `fill`: V = spacing^d phi_max fill,  m = density V. */
+static void set_grains(rp_sim *sim, int64_t first, int64_t count, int material, double spacing, double fill)
 {
     rp__particles *p = &sim->particles;
     const rp_material_def *m = &sim->materials[material];
     double volume = pow(spacing, sim->def.dim) * m->volume_fraction * fill;
-    RP_TRY(rp__particles_append(p, count, first));
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = *first + i;
-        for (int a = 0; a < 3; a++)
-            p->x[a][at] = points[3 * i + a];
-        p->volume[at] = volume;
-        p->mass[at] = volume * m->density;
-        p->material[at] = material;
+    for (int64_t i = first; i < first + count; i++) {
+        p->volume[i] = volume;
+        p->mass[i] = volume * m->density;
+        p->material[i] = material;
     }
-    return RP_OK;
 }
 
 /* v = velocity + angular_velocity × (x - pivot) + velocity_field(x) */
@@ -121,33 +114,64 @@ static int64_t leave_out(const rp_sim *sim, const char *name, double *points, in
     return kept;
 }
 
-rp_result rp__sim_fill(rp_sim *sim)
+/* The points of all grains, one after the other, and how many each has. */
+static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, int64_t *total)
 {
     for (int g = 0; g < sim->def.grains_count; g++) {
         const rp_grains_def *def = &sim->def.grains[g];
-        double spacing = rp__sim_spacing(&sim->def, def->per_cell);
-        rp__sampling_def s = sampling(sim, def->sampling, spacing, def->seed + (uint64_t)g);
-        s.limit -= sim->particles.count;
-        double *points = NULL;
-        int64_t count = 0, first = 0;
-        rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
+        rp__sampling_def s = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), def->seed + (uint64_t)g);
+        s.limit -= *total;
+        double *own = NULL;
+        rp_result result = rp__sampling_fill(def->shape, &s, &own, &counts[g]);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "grains '%s': ", def->name);
-        count = leave_out(sim, def->name, points, count);
-        result = append(sim, points, count, def->material, spacing, def->fill, &first);
-        rp__base_free(points);
-        if (result == RP_OK)
-            result = set_velocities(sim, def, first, count);
-        if (result == RP_OK && sim->method->born)
-            result = sim->method->born(sim->state, &sim->world, first, count, spacing);
-        if (result == RP_OK && def->orientation_field)
-            result = set_orientations(sim, def, first, count);
-        RP_TRY(result);
-        if (count == 0)
-            RP_WARN("grains %d%s%s%s hold no particle: the shape is empty, thinner than a particle, or outside the domain", g,
-                    def->name[0] ? " ('" : "", def->name, def->name[0] ? "')" : "");
+        counts[g] = leave_out(sim, def->name, own, counts[g]);
+        if (*total == 0) {
+            rp__base_free(*points);
+            *points = own;
+        } else {
+            double *joined = rp__base_realloc_array(*points, 3 * (size_t)(*total + counts[g]), sizeof *joined);
+            if (joined && counts[g])
+                memcpy(joined + 3 * *total, own, 3 * (size_t)counts[g] * sizeof *joined);
+            rp__base_free(own);
+            if (!joined)
+                return RP_OUT_OF_MEMORY;
+            *points = joined;
+        }
+        *total += counts[g];
     }
     return RP_OK;
+}
+
+static rp_result begin_grains(rp_sim *sim, int g, int64_t first, int64_t count)
+{
+    const rp_grains_def *def = &sim->def.grains[g];
+    double spacing = rp__sim_spacing(&sim->def, def->per_cell);
+    set_grains(sim, first, count, def->material, spacing, def->fill);
+    RP_TRY(set_velocities(sim, def, first, count));
+    if (sim->method->born)
+        RP_TRY(sim->method->born(sim->state, &sim->world, first, count, spacing));
+    if (def->orientation_field)
+        RP_TRY(set_orientations(sim, def, first, count));
+    if (count == 0)
+        RP_WARN("grains %d%s%s%s hold no particle: the shape is empty, thinner than a particle, or outside the domain", g,
+                def->name[0] ? " ('" : "", def->name, def->name[0] ? "')" : "");
+    return RP_OK;
+}
+
+rp_result rp__sim_fill(rp_sim *sim)
+{
+    double *points = NULL;
+    int64_t total = 0, first = 0, *counts = RP_NEW_ARRAY(int64_t, sim->def.grains_count);
+    rp_result result = counts ? sample_grains(sim, &points, counts, &total) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK && total > 0)
+        result = rp__particles_start(&sim->particles, points, total); /* frees the points */
+    else
+        rp__base_free(points);
+    for (int g = 0; g < sim->def.grains_count && result == RP_OK; first += counts[g++])
+        result = begin_grains(sim, g, first, counts[g]);
+    rp__base_free(counts);
+    return result;
 }
 
 /* ---- emitters ---- */
@@ -315,20 +339,19 @@ static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sit
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
     const rp__emitter *emitter = &sim->emitters[e];
-    double *points = RP_NEW_ARRAY(double, 3 * count);
-    if (!points)
-        return RP_OUT_OF_MEMORY;
-    for (int64_t i = 0; i < count; i++)
-        shifted_site(emitter, way, sites[i].site, points + 3 * i);
     int64_t first = 0;
-    rp_result result = append(sim, points, count, def->material, emitter->spacing, def->fill, &first);
-    rp__base_free(points);
-    RP_TRY(result);
-    for (int64_t i = first; i < first + count; i++)
+    RP_TRY(rp__particles_append(&sim->particles, count, &first));
+    set_grains(sim, first, count, def->material, emitter->spacing, def->fill);
+    for (int64_t i = 0; i < count; i++) {
+        double x[3];
+        shifted_site(emitter, way, sites[i].site, x);
+        for (int a = 0; a < 3; a++)
+            sim->particles.x[a][first + i] = x[a];
         for (int a = 0; a < sim->def.dim; a++)
-            sim->particles.v[a][i] = def->velocity[a];
+            sim->particles.v[a][first + i] = def->velocity[a];
+    }
     sim->world.fullness = fullness_of(sim, e);
-    result = sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
+    rp_result result = sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
     sim->world.fullness = 1;
     return result;
 }
