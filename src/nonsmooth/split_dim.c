@@ -124,7 +124,7 @@ static bool parted_pair(const rp__world *world, double h, const rp__particles *p
 }
 
 /* Particle i becomes the child at -offset; the other is appended as particle `to`. */
-static void split_one(store *s, int64_t i, int64_t to, const double *offset)
+static void split_one(const store *s, int64_t i, int64_t to, const double *offset)
 {
     rp__particles *p = s->p;
     static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
@@ -171,7 +171,7 @@ static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool cr
 }
 
 /* j goes into i. */
-static void merge_pair(store *s, int64_t i, int64_t j)
+static void merge_pair(const store *s, int64_t i, int64_t j)
 {
     rp__particles *p = s->p;
     double vi = p->volume[i], vj = p->volume[j], mi = p->mass[i], mj = p->mass[j], dx[3] = { 0 };
@@ -209,97 +209,123 @@ static int64_t cell_of(const ns_system *y, const rp__particles *p, int64_t i)
     return key;
 }
 
-rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged)
+enum { GONE = 1, SPLITS = 2 }; /* marks of particles */
+
+/* Room for `count` marks; those there are stay. */
+static bool reserve_marks(ns_system *y, int64_t count)
 {
-    rp__particles *p = world->particles;
-    store s = look(y, p);
-    int64_t count = p->count;
-    double total = 0, low[3], high[3];
-    *split = *merged = 0;
-    NS(bounds)(y, world, low, high);
-    if (y->born_count == 0)
-        return RP_OK;
-    total = y->born_volume / (double)y->born_count;
-    if (count > y->remove_capacity) {
-        unsigned char *remove = RP_NEW_ARRAY(unsigned char, count + count / 4);
-        if (!remove)
-            return RP_OUT_OF_MEMORY;
-        rp__base_free(y->remove);
-        y->remove = remove;
-        y->remove_capacity = count + count / 4;
-    }
-    memset(y->remove, 0, (size_t)count);
-    double enough = 1.5 * pow(y->lattice.h, RP_DIM) * world->materials[0].volume_fraction / total; /* half as many again as at first */
-    enough = enough < (double)y->params->most_per_cell ? enough : (double)y->params->most_per_cell;
+    if (count <= y->remove_capacity)
+        return true;
+    unsigned char *marks = rp__base_realloc_array(y->remove, (size_t)(count + count / 4), 1);
+    if (!marks)
+        return false;
+    y->remove = marks;
+    y->remove_capacity = count + count / 4;
+    return true;
+}
+
+/* Merges within runs of one cell, as long as there are more than `enough`; returns how many are gone. `usual`: volume of a particle at
+ * its birth. */
+static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s, double usual, double enough)
+{
+    const rp__particles *p = s->p;
+    int64_t merged = 0;
     double together = least_stretch(0.7 * y->params->split_ratio);
-    /* Merging, within runs of one cell. */
-    for (int64_t first = 0; y->params->merge && first < count;) {
-        int64_t key = cell_of(y, p, first), last = first + 1;
-        while (last < count && last - first < 4096 && cell_of(y, p, last) == key)
+    for (int64_t first = 0, last; first < p->count; first = last) {
+        int64_t key = cell_of(y, p, first);
+        for (last = first + 1; last < p->count && last - first < 4096 && cell_of(y, p, last) == key;)
             last++;
         bool crowded = last - first > y->params->most_per_cell;
         int64_t left = last - first;
         for (int64_t i = first; i < last && (double)left > enough; i++) {
-            if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * total))
+            if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * usual))
                 continue;
             for (int64_t j = i + 1; j < last; j++)
-                if (!y->remove[j] && can_merge(&s, i, j, total, crowded, together) && !parted_pair(world, y->lattice.h, p, i, j)) {
-                    merge_pair(&s, i, j);
-                    y->remove[j] = 1;
-                    (*merged)++;
+                if (!y->remove[j] && can_merge(s, i, j, usual, crowded, together) && !parted_pair(world, y->lattice.h, p, i, j)) {
+                    merge_pair(s, i, j);
+                    y->remove[j] = GONE;
+                    merged++;
                     left--;
                     break;
                 }
         }
-        first = last;
     }
-    /* Splitting: first who, then room for all of them at once. */
+    return merged;
+}
+
+/* Marks who is long enough to be split; returns how many. */
+static int64_t mark_long(ns_system *y, const store *s, double usual)
+{
     int64_t wanted = 0;
     double least = least_stretch(y->params->split_ratio);
-    for (int64_t i = 0; y->params->split && i < count; i++) {
+    for (int64_t i = 0; i < s->p->count; i++) {
         double longest, shortest, d[3];
-        if (y->remove[i] || !may_split(&s, i, 0.125 * total, least))
+        if (y->remove[i] || !may_split(s, i, 0.125 * usual, least))
             continue;
-        axes(&s, i, &longest, &shortest, d);
-        if (longest > y->params->split_ratio * shortest && longest > s.size[i]) {
-            y->remove[i] = 2;
+        axes(s, i, &longest, &shortest, d);
+        if (longest > y->params->split_ratio * shortest && longest > s->size[i]) {
+            y->remove[i] = SPLITS;
             wanted++;
         }
     }
-    if (wanted && p->count + wanted <= world->def->particle_limit) {
-        int64_t to;
-        RP_TRY(rp__particles_append(p, wanted, &to));
-        s = look(y, p);
-        int64_t end = to;
-        for (int64_t i = 0; i < count; i++) {
-            double longest, shortest, d[3], a[3] = { 0 }, b[3] = { 0 }, x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
-            if (y->remove[i] != 2)
-                continue;
-            y->remove[i] = 0;
-            axes(&s, i, &longest, &shortest, d);
-            double reach = CENTRE * longest < 0.5 * y->lattice.h ? CENTRE * longest : 0.5 * y->lattice.h;
-            for (int k = 0; k < RP_DIM; k++) {
-                d[k] *= reach;
-                a[k] = p->x[k][i] - d[k], b[k] = p->x[k][i] + d[k];
-            }
-            if (!inside(low, high, a) || !inside(low, high, b) || parted(world, y->lattice.h, x, a) || parted(world, y->lattice.h, x, b))
-                continue;
-            split_one(&s, i, end++, d);
-            (*split)++;
+    return wanted;
+}
+
+/* Splits the marked ones of the first `count` particles into places from `to` on; halves stay in the domain and on their side of
+ * bodies. */
+static int64_t split_marked(ns_system *y, const rp__world *world, const store *s, int64_t count, int64_t to)
+{
+    rp__particles *p = s->p;
+    double low[3], high[3];
+    int64_t end = to;
+    NS(bounds)(y, world, low, high);
+    for (int64_t i = 0; i < count; i++) {
+        double longest, shortest, d[3], a[3] = { 0 }, b[3] = { 0 }, x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
+        if (y->remove[i] != SPLITS)
+            continue;
+        y->remove[i] = 0;
+        axes(s, i, &longest, &shortest, d);
+        double reach = CENTRE * longest < 0.5 * y->lattice.h ? CENTRE * longest : 0.5 * y->lattice.h;
+        for (int k = 0; k < RP_DIM; k++) {
+            d[k] *= reach;
+            a[k] = p->x[k][i] - d[k], b[k] = p->x[k][i] + d[k];
         }
-        p->count = end; /* those that could not be split left their places */
+        if (inside(low, high, a) && inside(low, high, b) && !parted(world, y->lattice.h, x, a) && !parted(world, y->lattice.h, x, b))
+            split_one(s, i, end++, d);
+    }
+    p->count = end; /* those that could not be split left their places */
+    return end - to;
+}
+
+rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged)
+{
+    rp__particles *p = world->particles;
+    int64_t count = p->count;
+    *split = *merged = 0;
+    if (y->born_count == 0)
+        return RP_OK;
+    if (!reserve_marks(y, count))
+        return RP_OUT_OF_MEMORY;
+    memset(y->remove, 0, (size_t)count);
+    store s = look(y, p);
+    double usual = y->born_volume / (double)y->born_count;
+    double enough = 1.5 * pow(y->lattice.h, RP_DIM) * world->materials[0].volume_fraction / usual; /* half as many again as at first */
+    enough = enough < (double)y->params->most_per_cell ? enough : (double)y->params->most_per_cell;
+    if (y->params->merge)
+        *merged = merge_cells(y, world, &s, usual, enough);
+    int64_t wanted = y->params->split ? mark_long(y, &s, usual) : 0;
+    if (wanted && count + wanted <= world->def->particle_limit) {
+        int64_t to;
+        RP_TRY(rp__particles_append(p, wanted, &to)); /* room for all of them at once */
+        s = look(y, p);
+        *split = split_marked(y, world, &s, count, to);
     } else {
         for (int64_t i = 0; i < count; i++)
-            y->remove[i] &= 1;
+            y->remove[i] &= GONE;
     }
     if (*merged) {
-        if (p->count > y->remove_capacity) {
-            unsigned char *remove = rp__base_realloc_array(y->remove, (size_t)p->count, 1);
-            if (!remove)
-                return RP_OUT_OF_MEMORY;
-            y->remove = remove;
-            y->remove_capacity = p->count;
-        }
+        if (!reserve_marks(y, p->count))
+            return RP_OUT_OF_MEMORY;
         memset(y->remove + count, 0, (size_t)(p->count - count));
         rp__particles_remove(p, y->remove);
     }
