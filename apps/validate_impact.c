@@ -227,7 +227,7 @@ static bool run_drag(validation *v, double diameter, double depth, double speed,
     int n = 0;
     settings s = { 0 };
     setting(&s, "duration=%.17g", way / speed);
-    setting(&s, "frame_rate=%.17g", validation_number(v, "steps") * speed / way); /* a step a frame */
+    setting(&s, "frame_rate=%.17g", fmax(30 * speed / way, validation_number(v, "frame_rate")));
     setting(&s, "grains.shape={difference: [{box: {lower: [-1, -1, -1], upper: [1, 1, %.17g]}}, {cylinder: {from: [0.1, 0, %.17g], to: [0.1, 0, 1], "
                 "radius: %.17g}}]}", bed, bed - depth, 0.5 * diameter);
     setting(&s, "bodies.0.shape={cylinder: {from: [0.1, 0, %.17g], to: [0.1, 0, 1], radius: %.17g}}", bed - depth, 0.5 * diameter);

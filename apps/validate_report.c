@@ -305,7 +305,7 @@ bool report_page(const char *cases, const char *folder)
             "measured of its cause. This page is made by `repose validate --page docs`; scenes, reference data and tolerances of a case are in "
             "`validation/NAME`. `repose validate NAME` repeats a case, `make validate` the affordable set, `make validate-all` everything.\n\n"
             "Rows named *control* repeat a comparison with friction made wrong on purpose: they must fail, or the comparison would be too loose to "
-            "mean anything. Where nothing else is said the method is `nonsmooth`. Seconds are those of one thread.\n\n"
+            "mean anything. Where nothing else is said the method is `nonsmooth`. Seconds are wall-clock seconds of one thread, upper bounds.\n\n"
             "## Overview\n\n");
     write_totals(stream, folder);
     for (int g = 0; g < CASE_GROUPS; g++)
