@@ -88,6 +88,8 @@ void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, 
 
 /* law.c: the plain twins, one particle at a time. strain: xx yy zz xy xz yz. */
 void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6]);
+/* The trial A b A^T of b = exp(2 strain), A = I + increment; `right` = b A^T. */
+rp__mat3 rp__elastoplastic_trial(const rp__mat3 *increment, const double strain[6], rp__mat3 *right);
 /* One step of a particle: strain, q and gain in and out; returns the case 1, 2, 3 of the projection. */
 int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
                                  double strain[6], double *q, double *gain);

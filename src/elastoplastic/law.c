@@ -117,6 +117,23 @@ int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double 
     return 3;
 }
 
+rp__mat3 rp__elastoplastic_trial(const rp__mat3 *increment, const double strain[6], rp__mat3 *right)
+{
+    double values[3];
+    rp__mat3 v, b, a = rp__mat3_identity();
+    rp__math_eigen_sym3(strain, values, &v);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            b.m[i][j] = 0;
+            a.m[i][j] += increment->m[i][j];
+            for (int k = 0; k < 3; k++)
+                b.m[i][j] += exp(2 * values[k]) * v.m[i][k] * v.m[j][k];
+        }
+    rp__mat3 transpose = rp__mat3_transpose(&a);
+    *right = rp__mat3_multiply(&b, &transpose);
+    return rp__mat3_multiply(&a, right);
+}
+
 /* The norm of the symmetric part. */
 static double strain_size(const rp__mat3 *g)
 {
@@ -130,18 +147,8 @@ static double strain_size(const rp__mat3 *g)
 int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
                                  double strain[6], double *q, double *gain)
 {
-    /* b = exp(2 e), then b <- A b A^T with A = I + dt grad v. */
     double values[3], before = strain[0] + strain[1] + strain[2];
-    rp__mat3 v, b, a = rp__mat3_identity();
-    rp__math_eigen_sym3(strain, values, &v);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            b.m[i][j] = 0;
-            a.m[i][j] += increment->m[i][j];
-            for (int k = 0; k < 3; k++)
-                b.m[i][j] += exp(2 * values[k]) * v.m[i][k] * v.m[j][k];
-        }
-    rp__mat3 at = rp__mat3_transpose(&a), left = rp__mat3_multiply(&a, &b), trial = rp__mat3_multiply(&left, &at);
+    rp__mat3 v, right, trial = rp__elastoplastic_trial(increment, strain, &right);
     double s[6] = { trial.m[0][0], trial.m[1][1], trial.m[2][2], trial.m[0][1], trial.m[0][2], trial.m[1][2] };
     double e[3], tip = rp__elastoplastic_tip(law, strain_size(increment), before, *q, *gain);
     int kase;

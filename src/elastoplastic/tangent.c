@@ -9,6 +9,7 @@
 #include "math/tensor.h"
 
 #include <math.h>
+#include <string.h>
 
 /* (ln x - ln y) / (2 (x - y)): with m the mean and d = (x - y) / (2 m) it is atanh(d) / (2 m d). */
 static double log_difference(double x, double y)
@@ -17,26 +18,6 @@ static double log_difference(double x, double y)
     if (z < 1e-3)
         return (1 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9))))) / (2 * m);
     return 0.5 * (log(x) - log(y)) / (x - y);
-}
-
-/* b' = A b A^T and right = b A^T. */
-static rp__mat3 trial(const rp__mat3 *increment, const double strain[6], double right[3][3])
-{
-    double values[3];
-    rp__mat3 v, b, a = rp__mat3_identity();
-    rp__math_eigen_sym3(strain, values, &v);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            b.m[i][j] = 0;
-            a.m[i][j] += increment->m[i][j];
-            for (int k = 0; k < 3; k++)
-                b.m[i][j] += exp(2 * values[k]) * v.m[i][k] * v.m[j][k];
-        }
-    rp__mat3 at = rp__mat3_transpose(&a), r = rp__mat3_multiply(&b, &at);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            right[i][j] = r.m[i][j];
-    return rp__mat3_multiply(&a, &r);
 }
 
 /* Principal values and directions of b'; in 2D those of the plane come first. */
@@ -107,7 +88,8 @@ static double tip_derivative(const rp__elastoplastic_law *law, const rp__mat3 *i
 int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
                                 const double strain[6], double q, double gain, rp__elastoplastic_tangent *out)
 {
-    rp__mat3 b = trial(increment, strain, out->right);
+    rp__mat3 right, b = rp__elastoplastic_trial(increment, strain, &right);
+    memcpy(out->right, right.m, sizeof out->right);
     double values[3], e[3], part = correct_volume && !law->elastic ? gain / dim : 0;
     int kase;
     principal(dim, &b, values, out->v);
