@@ -92,8 +92,8 @@ static void layer_at_rest(int dim)
             assert_float_equal(pressure[i], value_ref(at, p, dim, here, 0.02, false), 1e-3);
             assert_true((double)region[i] == value_ref(at, r, dim, here, 0.02, true));
         }
-        if (up > 0.2) { /* in the air */
-            assert_true(pressure[i] == 0 && region[i] == 0);
+        if (up > 0.2) { /* in the air: rounding at most, of the 3 kPa below */
+            assert_true(fabsf(pressure[i]) < 1e-9f && region[i] == 0);
         } else if (up > 0.02 && up < 0.08) {
             deep++;
             held += region[i] > 0;
