@@ -82,13 +82,14 @@ rp_result NS(restore)(void *state, const rp_state *in)
 
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, REGION, STRESS, PLANES = STRESS + 6 };
 
-/* The case of the friction law: 0 take-off (no stress), 1 stick (inside the cone), 2 slide (on it, to a thousandth). */
-static double region_of(const ns_stress *s)
+/* The case of the friction law: 0 take-off (no stress but rounding of `weight`), 1 stick (inside the cone), 2 slide (on it, to a
+ * thousandth). */
+static double region_of(const ns_stress *s, double weight)
 {
     double tangent = 0;
     for (int k = 1; k < NS_S; k++)
         tangent += s->lambda[k] * s->lambda[k];
-    if (!(s->lambda[0] > 0))
+    if (!(s->lambda[0] > 1e-9 * weight))
         return 0;
     return sqrt(tangent) < (1 - 1e-3) * s->mu * s->lambda[0] ? 1 : 2;
 }
@@ -101,7 +102,7 @@ static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at
         data[(POSITION + a) * n + at] = y->lattice.origin[a] + y->lattice.h * ((double)c[a] + (y->stress_cell ? 0.5 : 0));
         data[(VELOCITY + a) * n + at] = ns_velocity(y, i)[a];
     }
-    data[REGION * n + at] = region_of(&y->stress[i]);
+    data[REGION * n + at] = region_of(&y->stress[i], y->skin);
     data[FRACTION * n + at] = y->room[i] > 0 ? y->volume[i] / y->room[i] : 0;
     double tangent = 0;
     for (int k = 1; k < NS_S; k++)
