@@ -472,17 +472,22 @@ static void constrain_wall_chunk(void *context, int64_t begin, int64_t end, int 
     }
 }
 
+static void bodies_then_walls(meeting *w, rp__exec_fn bodies, rp__exec_fn walls)
+{
+    int64_t nodes = (int64_t)w->g->blocks * RP_BLOCK_NODES;
+    if (w->world->body_count)
+        rp__exec_for(nodes, 2048, bodies, w);
+    for (w->face = 0; w->face < 2 * RP_DIM; w->face++)
+        if (is_closed(w->world, w->face))
+            rp__exec_for(nodes, 4096, walls, w);
+}
+
 void RP_D(rp__elastoplastic_constrain)(const rp__grid *g, const rp__world *world, double dt, const double *mass,
                                        double *const velocity[3], double *slope, unsigned char *kinds)
 {
     meeting w = begin(g, world, dt, mass, velocity);
     w.slope = slope, w.kinds = kinds;
-    int64_t nodes = (int64_t)g->blocks * RP_BLOCK_NODES;
-    if (world->body_count)
-        rp__exec_for(nodes, 2048, constrain_chunk, &w);
-    for (w.face = 0; w.face < 2 * RP_DIM; w.face++)
-        if (is_closed(world, w.face))
-            rp__exec_for(nodes, 4096, constrain_wall_chunk, &w);
+    bodies_then_walls(&w, constrain_chunk, constrain_wall_chunk);
 }
 
 static void change_body_chunk(void *context, int64_t begin, int64_t end, int worker)
@@ -517,10 +522,5 @@ void RP_D(rp__elastoplastic_constrain_change)(const rp__grid *g, const rp__world
                                               unsigned char *kinds, double *const change[3])
 {
     meeting w = { .g = g, .world = world, .mass = mass, .velocity = change, .slope = slope, .kinds = kinds };
-    int64_t nodes = (int64_t)g->blocks * RP_BLOCK_NODES;
-    if (world->body_count)
-        rp__exec_for(nodes, 4096, change_body_chunk, &w);
-    for (w.face = 0; w.face < 2 * RP_DIM; w.face++)
-        if (is_closed(world, w.face))
-            rp__exec_for(nodes, 4096, change_wall_chunk, &w);
+    bodies_then_walls(&w, change_body_chunk, change_wall_chunk);
 }
