@@ -118,14 +118,20 @@ static void seen_gradient(const ns_system *y, const int64_t *node, const double 
             c[a][b] = sum[RP_DIM * a + b];
 }
 
-static void limit_gradient(bool varied, double seen[3][3], double c[3][3])
+/* Friction or cohesion of the material depend on the rate of shear. */
+static bool depends_on_rate(const rp_material_def *m)
+{
+    return m->friction_dynamic >= 0 || (m->cohesion > 0 && m->cohesion_decay > 0);
+}
+
+static void limit_gradient(bool shear, double seen[3][3], double c[3][3])
 {
     for (int a = 0; a < RP_DIM; a++)
         for (int b = 0; b < RP_DIM; b++) {
             double most = (seen[a][b] > 0 ? NS_MOST : NS_LEAST) * seen[a][b], least = (seen[a][b] > 0 ? NS_LEAST : NS_MOST) * seen[a][b];
             if (a == b)
                 c[a][b] = seen[a][b];
-            else if (varied)
+            else if (shear)
                 c[a][b] = c[a][b] > most ? most : c[a][b] < least ? least : c[a][b];
         }
 }
@@ -327,7 +333,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
             bool touches = w->looseness[i] == 0;
             if (touches) {
                 seen_gradient(y, node, t, seen);
-                limit_gradient(w->varied, seen, c);
+                limit_gradient(w->varied && depends_on_rate(&w->world->materials[p->material[i]]), seen, c);
             }
             for (int a = 0; a < RP_DIM; a++)
                 for (int b = 0; b < RP_DIM; b++)
