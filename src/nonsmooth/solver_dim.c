@@ -186,7 +186,7 @@ static void contacts_of_block(const sweep *w, int64_t block, double *tile, bool 
         ns_contact *c = &y->contacts[k];
         if (c->free_body >= 0)
             continue;
-        double *at[NS_CORNERS];
+        double *at[NS_CORNERS] = { 0 };
         ns_contact_nodes(y, c, direct ? NULL : tile, at);
         double e = ns_contact_visit(c, w->beta, !w->backward, w->dt, at) * w->impulse_unit * w->impulse_unit;
         sums[SUM_SQUARE] += e;
@@ -314,7 +314,7 @@ static void lever(const double *d, rp__vec3 arm, double out[6])
 static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies)
 {
     ns_system *y = w->y;
-    double axes[RP_DIM][3], levers[RP_DIM][6], pushed[RP_DIM][6], u[3], change[3] = { 0 }, *at[NS_CORNERS];
+    double axes[RP_DIM][3], levers[RP_DIM][6], pushed[RP_DIM][6], u[3], change[3] = { 0 }, *at[NS_CORNERS] = { 0 };
     double *body = y->body_velocity + 6 * c->free_body;
     const double *inverse = y->body_inverse + 36 * c->free_body;
     rp__vec3 arm = rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position);
@@ -461,7 +461,7 @@ static void check_block(sweep *w, int64_t block)
         const ns_contact *c = &y->contacts[k];
         if (c->free_body >= 0)
             continue;
-        double u[3], v[3] = { 0 }, to[3], e = 0, *at[NS_CORNERS];
+        double u[3], v[3] = { 0 }, to[3], e = 0, *at[NS_CORNERS] = { 0 };
         ns_contact_nodes(y, c, NULL, at);
         ns_contact_gather(c, at, u);
         ns_contact_velocity(c, u, v);
@@ -634,7 +634,7 @@ static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
         double push[3];
         for (int a = 0; a < 3; a++)
             push[a] = c->impulse[a] - c->adhesion * c->normal[a];
-        double *at[NS_CORNERS], levers[6];
+        double *at[NS_CORNERS] = { 0 }, levers[6];
         ns_contact_nodes(y, c, NULL, at);
         ns_contact_scatter(c, dt, push, at);
         if (c->free_body < 0)
