@@ -152,3 +152,27 @@ function(rp_summary)
         message(STATUS "repose sanitizers: ${REPOSE_SANITIZE}")
     endif()
 endfunction()
+
+# gcc 12 fills all of a 256-bit register from the first half of a constant whose second half is zero (ix86 moves of wide integers,
+# seen with AVX-512). A program tells whether this compiler does; the moves from general to vector registers that it takes are then left out.
+function(rp_check_wide_constants)
+    include(CheckCSourceRuns)
+    set(program [[
+        typedef struct { double a, b, c, d; } four;
+        __attribute__((noinline)) double sum(four v) { return v.a + v.b + v.c + v.d; }
+        int main(void) { return sum((four){ 1e-200, 1e-200, 0, 0 }) != 2e-200; }]])
+    set(CMAKE_REQUIRED_FLAGS "-O3")
+    if(REPOSE_ARCH)
+        string(APPEND CMAKE_REQUIRED_FLAGS " -march=${REPOSE_ARCH}")
+    endif()
+    check_c_source_runs("${program}" RP_WIDE_CONSTANTS_WORK)
+    if(RP_WIDE_CONSTANTS_WORK)
+        return()
+    endif()
+    string(APPEND CMAKE_REQUIRED_FLAGS " -mtune-ctrl=^inter_unit_moves_to_vec")
+    check_c_source_runs("${program}" RP_WIDE_CONSTANTS_MENDED)
+    if(NOT RP_WIDE_CONSTANTS_MENDED)
+        message(FATAL_ERROR "This compiler makes wrong code of wide constants for -march=${REPOSE_ARCH}: configure with -DREPOSE_ARCH=x86-64-v3, or take another compiler.")
+    endif()
+    add_compile_options(-mtune-ctrl=^inter_unit_moves_to_vec)
+endfunction()
