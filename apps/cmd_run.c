@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct run_line {
-    const char *output;
+    const char *output, *actions;
     text_list set;
     int threads, dump_problems;
     double until;
@@ -20,6 +20,7 @@ static const option options[] = {
     { "--set", 's', OPT_LIST, AT(set), "KEY=VALUE", "replaces a value of the scene; may be given again" },
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
     { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds, also between two frames (last.vtkhdf); resume goes on as if it had not" },
+    { "--actions", 'a', OPT_TEXT, AT(actions), "FILE", "performs a journal of actions, or that of another run's folder, at its times" },
     { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
     { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the first N friction problems to DIR/problems (FCLIB files)" },
     { "--render", 'r', OPT_FLAG, AT(render), NULL, "makes pictures while the run goes, and a film at the end" },
@@ -36,6 +37,16 @@ static void default_folder(const char *scene, char *folder, size_t size)
     const char *dot = strrchr(name, '.');
     int length = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
     snprintf(folder, size, "out/%.*s", length, name);
+}
+
+static rp_result perform(rp_sim *sim, const char *path)
+{
+    char *journal = NULL;
+    rp_result result = path ? rp_journal_read(path, &journal) : RP_OK;
+    if (journal)
+        result = rp_sim_replay(sim, journal);
+    rp_text_free(journal);
+    return result;
 }
 
 static int start(const run_line *line, const char *path, const char *folder, rp_scene *scene)
@@ -55,6 +66,9 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     result = rp_sim_create(&def, &sim);
     if (result != RP_OK) {
         code = report_failure(path, result);
+    } else if ((result = perform(sim, line->actions)) != RP_OK) {
+        report_failure(line->actions, result);
+        code = EXIT_USAGE;
     } else if ((result = rp_output_start(output, sim)) != RP_OK) {
         code = report_failure("output", result);
     } else {
@@ -105,7 +119,7 @@ static int run_main(int argc, char **argv)
 
 const command command_run = {
     "run",
-    "SCENE [-o DIR] [--set KEY=VALUE]... [--threads N] [--until T] [--json]",
+    "SCENE [-o DIR] [--set KEY=VALUE]... [--threads N] [--until T] [--actions FILE] [--json]",
     "Simulates a scene, a file or the name of a bundled one",
     "The folder gets the scene as run, stats.csv, bodies.csv, frames for ParaView and checkpoints.\n"
     "Ctrl-C ends the run after the present step with a checkpoint; `repose resume DIR` goes on to the byte.\n"

@@ -44,6 +44,9 @@ RP_API rp_result rp_checkpoint_write(const char *path, const rp_sim *sim, const 
 /* The scene text (free with rp_text_free) and the state; foreign or damaged files are refused with a sentence. */
 RP_API rp_result rp_checkpoint_read(const char *path, char **scene_yaml, rp_state *state);
 
+/* A journal (docs/drive.md) from a file of lines, or from the actions.jsonl of a run's folder; free with rp_text_free. */
+RP_API rp_result rp_journal_read(const char *path, char **journal);
+
 /* ---- an output folder ---- */
 
 typedef struct rp_output rp_output;
@@ -55,7 +58,7 @@ RP_API rp_result rp_output_create(const char *folder, const rp_scene *scene, boo
  * back to it. RP_NOT_FOUND when there is none. */
 RP_API rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene, rp_sim **sim);
 
-/* Rows of stats.csv and bodies.csv; a frame when the simulation is at one; a checkpoint when it is due. */
+/* Rows of stats.csv and bodies.csv; what was done from outside in actions.jsonl; a frame when the simulation is at one; a checkpoint when it is due. */
 RP_API rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats);
 RP_API rp_result rp_output_start(rp_output *output, rp_sim *sim);      /* frame 0 and the first checkpoint */
 RP_API rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim); /* now */

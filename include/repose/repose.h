@@ -2,6 +2,7 @@
 #ifndef REPOSE_REPOSE_H
 #define REPOSE_REPOSE_H
 
+#include <repose/action.h>
 #include <repose/export.h>
 #include <repose/field.h>
 #include <repose/friction.h>

@@ -377,11 +377,14 @@ static void begin_free(rp__body *body, double dt, const double gravity[3], int d
 {
     const rp_body_def *def = &body->def;
     body->velocity = rp__vec3_axpy(dt, rp__vec3_load(gravity), body->velocity);
-    body->velocity = rp__vec3_axpy(dt * body->inverse_mass, rp__vec3_load(def->force), body->velocity);
+    rp__vec3 force = rp__vec3_load(def->force), torque = rp__vec3_load(def->torque);
+    if (body->drive.push_until != RP__BODY_NONE)
+        force = rp__vec3_add(force, body->drive.push_force), torque = rp__vec3_add(torque, body->drive.push_torque);
+    body->velocity = rp__vec3_axpy(dt * body->inverse_mass, force, body->velocity);
     /* Gyroscopic term explicitly: I dw/dt = tau - w × I w */
     rp__mat3 inertia = inertia_world(body), inv = inverse(&inertia);
     rp__vec3 gyro = rp__vec3_cross(body->omega, rp__mat3_apply(&inertia, body->omega));
-    rp__vec3 load = rp__vec3_sub(rp__vec3_load(def->torque), gyro);
+    rp__vec3 load = rp__vec3_sub(torque, gyro);
     body->omega = rp__vec3_axpy(dt, rp__mat3_apply(&inv, load), body->omega);
     body->velocity = rp__vec3_scale(1 / (1 + dt * def->linear_damping), body->velocity);
     body->omega = rp__vec3_scale(1 / (1 + dt * def->angular_damping), body->omega);
@@ -405,14 +408,16 @@ rp_result rp__body_begin(rp__body *body, double time, double dt, const double gr
         begin_free(body, dt, gravity, dim);
         return RP_OK;
     }
+    if (body->drive.driven) {
+        rp__body_drive_begin(body, time, dt);
+        return RP_OK;
+    }
     if (!def->motion)
         return RP_OK;
     RP_TRY(rp__motion_pose_at(def->motion, time + dt, &body->pose_next));
     if (!was_present)
         RP_TRY(rp__motion_pose_at(def->motion, time, &body->pose));
-    rp__quat turn = rp__quat_multiply(body->pose_next.orientation, rp__quat_conjugate(body->pose.orientation));
-    body->velocity = rp__vec3_scale(1 / dt, rp__vec3_sub(body->pose_next.position, body->pose.position));
-    body->omega = rp__vec3_scale(1 / dt, rp__quat_to_vector(turn));
+    rp__body_follow(body, dt);
     return RP_OK;
 }
 

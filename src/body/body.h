@@ -7,6 +7,23 @@
 
 #include <repose/sim.h>
 
+/* What a program does to a body from outside. A scripted body that was driven once no longer follows its motion: it goes to its target,
+ * or on with the velocity given, or stays where it is. */
+typedef enum rp__body_until { RP__BODY_NONE, RP__BODY_ONE_STEP /* to the end of the next step */, RP__BODY_TIME /* to a time */ } rp__body_until;
+
+typedef struct rp__body_drive {
+    bool driven;                        /* scripted: poses come from here */
+    rp__body_until target_until;
+    bool target_one_step;               /* until a time that was the end of one step when it was performed */
+    rp__pose target;                    /* of the frame of the shape */
+    double target_time;
+    bool reached;                       /* by the step under way */
+    rp__vec3 velocity, omega;           /* scripted: kept until changed; zero: it stays */
+    rp__body_until push_until;
+    rp__vec3 push_force, push_torque;   /* free: besides the constant load */
+    double push_time;
+} rp__body_drive;
+
 typedef struct rp__body {
     rp_body_def def;                    /* its shape, sequence and motion are retained; the shape of a sequence is that of pose */
     rp_shape *shape_next;               /* of a sequence: at pose_next, while a step runs; else NULL */
@@ -22,6 +39,7 @@ typedef struct rp__body {
     double radius;                      /* free: of the farthest of them */
     rp__vec3 shift, turn;               /* free: velocities of this step only, that take it out of an overlap */
     rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
+    rp__body_drive drive;
 } rp__body;
 
 rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double time);
@@ -52,6 +70,12 @@ rp_result rp__body_deform(rp__body *body, double time);
 /* A deforming body takes the shape of a time at once: after a restart. */
 rp_result rp__body_reshape(rp__body *body, double time);
 
+/* A body that cannot move: scripted, without a motion, and never driven. */
+static inline bool rp__body_rests(const rp__body *body)
+{
+    return body->def.kind == RP_BODY_SCRIPTED && !body->def.motion && !body->def.sequence && !body->drive.driven;
+}
+
 /* Velocity of the body at a point of space: v + omega × (x - position), and what its deformation adds. */
 static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)
 {
@@ -75,6 +99,20 @@ void rp__body_predict(rp__body *body, double dt);
 
 /* End of a step: free bodies move with their velocity; pose = pose_next. */
 void rp__body_end(rp__body *body, double dt, int dim);
+
+/* drive.c: what was done from outside. The body stands where the pose (of the frame of its shape) says, at once. */
+void rp__body_set_pose(rp__body *body, const rp__pose *frame);
+void rp__body_set_velocity(rp__body *body, rp__vec3 velocity, rp__vec3 omega);
+/* pose_next and velocities of a driven scripted body, for the step from `time` that takes dt. */
+void rp__body_drive_begin(rp__body *body, double time, double dt);
+/* Velocities from pose to pose_next. */
+void rp__body_follow(rp__body *body, double dt);
+/* What lasted for the step is over. */
+void rp__body_drive_end(rp__body *body, double time);
+/* Numbers of the drive, of the constant load and of the motor: to the bit. */
+enum { RP__BODY_DRIVE_NUMBERS = 34 };
+void rp__body_drive_pack(const rp__body *body, double out[RP__BODY_DRIVE_NUMBERS]);
+void rp__body_drive_unpack(rp__body *body, const double in[RP__BODY_DRIVE_NUMBERS]);
 
 rp_result rp__body_save(const rp__body *bodies, int count, rp_state *state);
 rp_result rp__body_restore(rp__body *bodies, int count, const rp_state *state);

@@ -5,12 +5,6 @@
 #include "grid/grid.h"
 #include "sim/method.h"
 
-/* A body that never moves. */
-static inline bool rp__elastoplastic_stands(const rp__body *body)
-{
-    return body->def.kind == RP_BODY_SCRIPTED && !body->def.motion && !body->def.sequence;
-}
-
 /* The distance of each node of the grid from the nearest of the bodies that stand and are present (+infinity: there is none). */
 void RP_D(rp__elastoplastic_find_clear)(const rp__grid *g, const rp__world *world, double *clear);
 

@@ -131,7 +131,7 @@ static rp__vec3 answer(const meeting *w, int64_t i, const rp_surface *surface, r
 static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     meeting *w = context;
-    const double *clear = rp__elastoplastic_stands(w->body) ? w->clear : NULL;
+    const double *clear = rp__body_rests(w->body) ? w->clear : NULL;
     double margin = 0.1 * w->g->lattice.h;
     for (int64_t i = begin; i < end; i++) {
         if (!(w->mass[i] > 0))
@@ -380,7 +380,7 @@ static void clear_chunk(void *context, int64_t begin, int64_t end, int worker)
         double least = INFINITY;
         for (int b = 0; b < w->world->body_count; b++) {
             const rp__body *body = &w->world->bodies[b];
-            if (!body->present || !rp__elastoplastic_stands(body))
+            if (!body->present || !rp__body_rests(body))
                 continue;
             double d = rp__body_distance(body, &body->pose, x, NULL);
             least = d >= least ? least : d; /* NaN stays, and spares nothing */

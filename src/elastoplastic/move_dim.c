@@ -65,7 +65,7 @@ static double clearance(const work *w, int64_t block, int64_t i)
 /* A particle that goes `way` from x cannot meet the body, which stands. */
 static bool too_far(const rp__body *body, rp__vec3 x, double way)
 {
-    return rp__elastoplastic_stands(body) && rp__body_distance(body, &body->pose, x, NULL) > way; /* false for NaN */
+    return rp__body_rests(body) && rp__body_distance(body, &body->pose, x, NULL) > way; /* false for NaN */
 }
 
 /* The move where there are bodies: a body thinner than the cells, or between their nodes, still holds its grains. */
@@ -86,7 +86,7 @@ static void move_among_bodies(const work *w, int64_t block, int64_t begin, int64
         all = count == MOST;
         if (!all)
             near[count++] = body;
-        moving = moving || !rp__elastoplastic_stands(body);
+        moving = moving || !rp__body_rests(body);
     }
     if (count == 0) {
         move_freely(w, begin, end);

@@ -168,7 +168,7 @@ static rp_result update_clear(state *s, const rp__world *world)
 {
     uint64_t present = 0, number = 1469598103934665603u;
     for (int b = 0; b < world->body_count; b++) {
-        bool stands = world->bodies[b].present && rp__elastoplastic_stands(&world->bodies[b]);
+        bool stands = world->bodies[b].present && rp__body_rests(&world->bodies[b]);
         present += stands;
         number = (number ^ (stands ? 2u : 1u)) * 1099511628211u;
     }

@@ -96,6 +96,7 @@ void rp__io_list_free(rp__io_list *list);
 #define RP_IO_GRID_PREFIX "grid_"
 #define RP_IO_FRAME_SUFFIX ".vtkhdf"
 #define RP_IO_SERIES "frames.vtkhdf.series"
+#define RP_IO_ACTIONS "actions.jsonl"
 #define RP_IO_LAST "last.vtkhdf"
 #define RP_IO_GRID_SERIES "grid.vtkhdf.series"
 #define RP_IO_CHECKPOINTS "checkpoints"

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <repose/action.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,10 @@ struct rp_output {
     double checkpoint_every;      /* [s], wall clock */
     double checkpoint_clock;      /* when the last one was made */
     int64_t checkpoint_step;      /* -1: none yet */
+    int64_t checkpoint_journal;   /* bytes of the journal in it */
     rp__io_table stats, bodies;
+    FILE *actions;                /* NULL until there is something to write */
+    int64_t actions_written;      /* bytes of the journal that it holds */
 };
 
 /* ---- files of the folder ---- */
@@ -194,6 +198,8 @@ void rp_output_destroy(rp_output *output)
     rp__base_free(output->folder);
     rp__base_free(output->scene);
     rp__base_free(output->fields);
+    if (output->actions)
+        fclose(output->actions);
     rp__file_unlock(output->lock);
     rp__base_free(output);
 }
@@ -219,7 +225,7 @@ static rp_result holds_run(const char *folder, bool *holds)
 /* Removes what a run writes, and nothing else. Checkpoints go first: a half-removed run is never resumed. */
 static rp_result clear_run(const char *folder)
 {
-    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", "dump.vtkhdf", RP_IO_LAST, "scene.yaml" };
+    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", RP_IO_ACTIONS, "dump.vtkhdf", RP_IO_LAST, "scene.yaml" };
     RP_TRY(prune_checkpoints(folder, 0));
     RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, -1));
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
@@ -251,6 +257,61 @@ rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overw
         return result;
     }
     return open_output(folder, rp_scene_output(scene), text, lock, -1, out);
+}
+
+/* ---- what was done from outside ---- */
+
+/* The file anew, whole: when a run goes on from a checkpoint, or was taken back to an earlier state. */
+static rp_result rewrite_actions(rp_output *output, const char *journal)
+{
+    if (output->actions)
+        fclose(output->actions);
+    output->actions = NULL;
+    output->actions_written = 0;
+    if (!*journal)
+        return remove_file(output->folder, RP_IO_ACTIONS);
+    char *path = rp__file_join(output->folder, RP_IO_ACTIONS);
+    rp_result result = path ? rp__file_write_text(path, journal) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    if (result == RP_OK)
+        output->actions_written = output->checkpoint_journal = (int64_t)strlen(journal);
+    return result;
+}
+
+/* The lines that were added to the journal since. */
+static rp_result write_actions(rp_output *output, const rp_sim *sim, bool sync)
+{
+    const char *journal = rp_sim_journal(sim);
+    int64_t length = (int64_t)strlen(journal);
+    if (length < output->actions_written)
+        RP_TRY(rewrite_actions(output, journal));
+    if (length == output->actions_written && !(sync && output->actions))
+        return RP_OK;
+    char *path = rp__file_join(output->folder, RP_IO_ACTIONS);
+    if (!path)
+        return RP_OUT_OF_MEMORY;
+    if (!output->actions)
+        output->actions = fopen(path, "ab");
+    size_t more = (size_t)(length - output->actions_written);
+    rp_result result = RP_OK;
+    if (!output->actions || fwrite(journal + output->actions_written, 1, more, output->actions) != more || fflush(output->actions) != 0 ||
+        (sync && fsync(fileno(output->actions)) != 0))
+        result = rp__base_fail(RP_IO_ERROR, "cannot write %s: %s", path, strerror(errno));
+    else
+        output->actions_written = length;
+    rp__base_free(path);
+    return result;
+}
+
+rp_result rp_journal_read(const char *path, char **journal)
+{
+    if (!path || !journal)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_journal_read needs a path and a place for the text");
+    char *inside = rp__io_is_folder(path) ? rp__file_join(path, RP_IO_ACTIONS) : rp__base_copy_text(path);
+    size_t size;
+    rp_result result = inside ? rp__file_read(inside, (size_t)1 << 32, journal, &size) : RP_OUT_OF_MEMORY;
+    rp__base_free(inside);
+    return result;
 }
 
 /* ---- resuming ---- */
@@ -354,6 +415,10 @@ rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene
         char *text = f.scene;
         f.scene = NULL;
         result = open_output(folder, rp_scene_output(new_scene), text, lock, f.info.step, out);
+        if (result == RP_OK && (result = rewrite_actions(*out, rp_sim_journal(new_sim))) != RP_OK) {
+            rp_output_destroy(*out);
+            *out = NULL;
+        }
     } else
         rp__file_unlock(lock);
     rp__base_free(f.scene);
@@ -404,15 +469,18 @@ static rp_result write_frame(rp_output *output, rp_sim *sim)
 rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim)
 {
     int64_t step = rp_sim_steps(sim);
-    if (step == output->checkpoint_step)
+    int64_t journal = (int64_t)strlen(rp_sim_journal(sim));
+    if (step == output->checkpoint_step && journal == output->checkpoint_journal)
         return RP_OK; /* it is there */
     RP_TRY(rp__io_table_sync(&output->stats));
     RP_TRY(rp__io_table_sync(&output->bodies));
+    RP_TRY(write_actions(output, sim, true));
     char *path = rp__io_checkpoint_path(output->folder, step);
     rp_result result = path ? rp_checkpoint_write(path, sim, output->scene) : RP_OUT_OF_MEMORY;
     rp__base_free(path);
     RP_TRY(result);
     output->checkpoint_step = step;
+    output->checkpoint_journal = journal;
     output->checkpoint_clock = rp__base_seconds();
     return prune_checkpoints(output->folder, output->kept);
 }
@@ -461,6 +529,7 @@ rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *st
 {
     RP_TRY(rp__io_stats_row(&output->stats, stats));
     RP_TRY(body_rows(output, sim, stats->step, stats->time));
+    RP_TRY(write_actions(output, sim, false));
     RP_TRY(write_frame(output, sim));
     return checkpoint_due(output, sim) ? rp_output_checkpoint(output, sim) : RP_OK;
 }

@@ -89,6 +89,8 @@ static void apply_keys(rp_sim *sim, double t)
 {
     for (int k = 0; k < sim->def.material_key_count; k++) {
         const rp_material_key *key = &sim->def.material_keys[k];
+        if (sim->drive.key_off[k])
+            continue;
         int i = 0;
         while (i < key->count && key->times[i] <= t)
             i++;
@@ -133,6 +135,11 @@ static rp_result create(rp_sim *sim, const rp_sim_def *def)
         RP_TRY(rp__particles_add_field(&sim->particles, f, &index));
     }
     set_world(sim);
+    memcpy(sim->drive.gravity, sim->def.gravity, sizeof sim->drive.gravity);
+    sim->drive.key_off = RP_NEW_ARRAY(bool, sim->def.material_key_count);
+    if (!sim->drive.key_off)
+        return RP_OUT_OF_MEMORY;
+    memset(sim->drive.key_off, 0, (size_t)sim->def.material_key_count * sizeof(bool));
     apply_keys(sim, 0);
     rp__exec_set_threads(sim->def.threads);
     RP_TRY(make_bodies(sim));
@@ -176,6 +183,7 @@ void rp_sim_destroy(rp_sim *sim)
     rp__base_free(sim->jump_told);
     rp__base_free(sim->emitters);
     rp__base_free(sim->flags);
+    rp__sim_drive_free(sim);
     rp__particles_free(&sim->particles);
     rp__sim_release_definition(sim);
     rp__arena_free(&sim->arena);
@@ -210,8 +218,10 @@ static rp_result body_limit(const rp_sim *sim, double dt, double *limit)
         double deforming = probe.def.sequence ? rp_mesh_sequence_speed(probe.def.sequence, sim->time, sim->time + dt) : 0;
         if (deforming * *limit > sim->def.cfl * sim->def.cell_size)
             *limit = sim->def.cfl * sim->def.cell_size / deforming;
-        if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion)
+        if (probe.def.kind == RP_BODY_SCRIPTED && !probe.def.motion && !probe.drive.driven)
             continue;
+        if (probe.drive.target_until != RP__BODY_NONE && probe.drive.target_one_step)
+            continue; /* it is there at the end of the step, whatever that takes: see one_step_limit */
         RP_TRY(rp__body_begin(&probe, sim->time, dt, sim->def.gravity, sim->def.dim));
         if (!probe.present)
             continue;
@@ -220,6 +230,23 @@ static rp_result body_limit(const rp_sim *sim, double dt, double *limit)
             *limit = sim->def.cfl * sim->def.cell_size / speed;
     }
     return RP_OK;
+}
+
+/* A target that was reached in one step when it was performed: a run whose steps end elsewhere takes the same care as of a motion. */
+static void one_step_limit(const rp_sim *sim, double *dt, const char **reason)
+{
+    for (int b = 0; b < sim->world.body_count; b++) {
+        const rp__body *body = &sim->world.bodies[b];
+        const rp__body_drive *drive = &body->drive;
+        if (drive->target_until != RP__BODY_TIME || !drive->target_one_step || fabs(sim->time + *dt - drive->target_time) <= rp__sim_tiny(sim))
+            continue;
+        rp__body probe = *body;
+        rp__body_drive_begin(&probe, sim->time, fmin(*dt, drive->target_time - sim->time));
+        double speed = rp__vec3_norm(probe.velocity) + rp__vec3_norm(probe.omega) * body_radius(&probe);
+        double limit = sim->def.cfl * sim->def.cell_size / speed;
+        if (body->present && limit < *dt)
+            *dt = limit, *reason = "body";
+    }
 }
 
 /* The largest of (v + g dt) dt <= cfl h: the fastest particle crosses at most cfl cells even if it falls all the while. */
@@ -267,6 +294,8 @@ static rp_result choose_step(rp_sim *sim, double *dt, const char **reason)
     *dt = left / fmax(1, count);
     if (count <= 1)
         *reason = "frame";
+    if (sim->drive.used)
+        one_step_limit(sim, dt, reason);
     return RP_OK;
 }
 
@@ -336,6 +365,8 @@ static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
 {
     rp__exec_set_threads(sim->def.threads);
     sim->world.time = sim->time;
+    if (sim->drive.used)
+        RP_TRY(rp__sim_perform_due(sim));
     apply_keys(sim, sim->time);
     return choose_step(sim, dt, reason);
 }
@@ -367,12 +398,21 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     rp__phases_clear(&sim->world.phases);
     double dt = 0;
     RP_TRY(prepare_step(sim, &dt, &stats->limit));
-    bool shortened = dt > latest - sim->time;
+    double event = sim->drive.used ? rp__sim_next_event(sim) : INFINITY;
+    bool at_event = sim->time + dt > event + rp__sim_tiny(sim), shortened = (at_event ? event - sim->time : dt) > latest - sim->time;
+    bool mark = shortened || (sim->drive.used && rp__sim_lasts_one_step(sim));
+    if (at_event && !shortened)
+        dt = event - sim->time, latest = event, stats->limit = "action";
     if (shortened)
         dt = latest - sim->time, stats->limit = "until";
-    RP_TRY(advance(sim, dt, stats));
-    if (shortened && !sim->at_frame)
+    sim->drive.stepping = true;
+    rp_result result = advance(sim, dt, stats);
+    sim->drive.stepping = false;
+    RP_TRY(result);
+    if ((shortened || at_event) && !sim->at_frame)
         stats->time = sim->time = latest; /* to the bit */
+    if (sim->drive.used || mark)
+        RP_TRY(rp__sim_end_step(sim, mark));
     stats->particles = sim->particles.count;
     phases_out(&sim->world.phases, stats);
     stats->ms_step = 1e3 * (rp__base_seconds() - begin);

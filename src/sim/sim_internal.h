@@ -3,6 +3,8 @@
 #define RP_SIM_INTERNAL_H
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "sim/action.h"
 #include "sim/method.h"
 
 typedef struct rp__emitter {
@@ -11,6 +13,17 @@ typedef struct rp__emitter {
     double spacing;
     double owed;          /* bulk volume still to be emitted */
 } rp__emitter;
+
+/* What was done from outside, and what is still to be done. */
+typedef struct rp__sim_drive {
+    bool used;            /* something was ever done or is to come: else nothing of this is saved, and steps do not look here */
+    bool stepping;        /* a step is under way: no action may be done */
+    rp__text journal;     /* lines of JSON */
+    rp__action *queue;    /* to be performed, by time, from `next` on */
+    int64_t queue_count, queue_capacity, next;
+    double gravity[3];    /* of the definition */
+    bool *key_off;        /* a key of the definition: its parameter was set from outside */
+} rp__sim_drive;
 
 struct rp_sim {
     rp__arena arena;      /* copies of the definition */
@@ -29,6 +42,7 @@ struct rp_sim {
     bool *jump_told;      /* a body: its jump was reported */
     unsigned char *flags; /* a particle: to be removed */
     int64_t flags_capacity;
+    rp__sim_drive drive;
 };
 
 /* definition.c */
@@ -43,6 +57,21 @@ rp_result rp__sim_prepare_emitters(rp_sim *sim);
 rp_result rp__sim_emit(rp_sim *sim, double dt, int64_t *emitted);
 rp_result rp__sim_drain(rp_sim *sim, int64_t *removed);
 rp_result rp__sim_flags(rp_sim *sim); /* flags[0 … count) cleared */
+
+/* act.c: performs an action now and writes it into the journal; nothing happens when it is refused. */
+rp_result rp__sim_act(rp_sim *sim, rp__action *action);
+rp_result rp__sim_need(const rp_sim *sim, const char *function); /* there is a simulation, between two steps */
+void rp__sim_set_material(rp_sim *sim, int material, const char *parameter, double value);
+
+/* journal.c: actions to come, and what steps know of them. */
+void rp__sim_drive_free(rp_sim *sim);
+rp_result rp__sim_perform_due(rp_sim *sim);
+double rp__sim_next_event(const rp_sim *sim);      /* the next time at which a step must end; infinity: none */
+double rp__sim_tiny(const rp_sim *sim);            /* times closer than this are one */
+bool rp__sim_lasts_one_step(const rp_sim *sim);
+rp_result rp__sim_end_step(rp_sim *sim, bool mark);
+rp_result rp__sim_drive_save(const rp_sim *sim, rp_state *state);
+rp_result rp__sim_drive_restore(rp_sim *sim, const rp_state *state);
 
 /* guard.c */
 rp_result rp__sim_guard(rp_sim *sim, rp_step_stats *stats);

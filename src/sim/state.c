@@ -41,6 +41,8 @@ rp_result rp_sim_save(const rp_sim *sim, rp_state *state)
         }
     if (result == RP_OK)
         result = rp__body_save(sim->world.bodies, sim->world.body_count, state);
+    if (result == RP_OK)
+        result = rp__sim_drive_save(sim, state);
     if (result == RP_OK && sim->method->save)
         result = sim->method->save(sim->state, &sim->world, state);
     if (result != RP_OK)
@@ -137,6 +139,7 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     RP_TRY(check_clock(sim, n, *(const double *)time->data));
     RP_TRY(restore_particles(sim, state, n[3]));
     RP_TRY(rp__body_restore(sim->world.bodies, sim->world.body_count, state));
+    RP_TRY(rp__sim_drive_restore(sim, state));
     sim->step = n[0];
     sim->frame = n[1];
     sim->at_frame = n[2] != 0;
