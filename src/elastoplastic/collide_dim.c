@@ -64,12 +64,12 @@ typedef struct contact {
     rp__vec3 normal, surface_velocity;
 } contact;
 
-static contact meet_body(const meeting *w, rp__vec3 x, rp__vec3 v)
+/* `now` is the distance at x. */
+static contact meet_body(const meeting *w, rp__vec3 x, double now, rp__vec3 v)
 {
     const rp__body *body = w->body;
     const rp_surface *surface = &body->def.surface;
     contact c = { .velocity = v };
-    double now = rp__body_distance(body, &body->pose, x, NULL);
     if (now > w->reach + w->dt * rp__vec3_norm(v))
         return c;
     double then = rp__body_distance(body, &body->pose_next, rp__vec3_axpy(w->dt, v, x), &c.normal);
@@ -128,39 +128,24 @@ static rp__vec3 answer(const meeting *w, int64_t i, const rp_surface *surface, r
     return rp__vec3_scale(w->mass[i], rp__vec3_add(change, rp__vec3_sub(solution, after)));
 }
 
-static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
-{
-    meeting *w = context;
-    const double *clear = rp__body_rests(w->body) ? w->clear : NULL;
-    double margin = 0.1 * w->g->lattice.h;
-    for (int64_t i = begin; i < end; i++) {
-        if (!(w->mass[i] > 0))
-            continue;
-        rp__vec3 v = get_velocity(w->velocity, i);
-        if (clear && clear[i] > margin + 2 * w->dt * rp__vec3_norm(v)) /* distances change by no more than the way */
-            continue;
-        rp__vec3 x = node_position(w->g, i);
-        contact c = meet_body(w, x, v);
-        if (!c.met)
-            continue;
-        rp__vec3 j = answer(w, i, &w->body->def.surface, v, &c);
-        rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, w->body->pose.position), j);
-        sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
-        sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
-    }
-}
+/* ---- columns ---- */
 
-/* ---- walls ---- */
+/* Nodes on a line across a surface. Surfaces are mirrors: the sand continues behind with the velocity turned round,
+ * v(-y) = -v(y) relative to the surface, so that a linear profile passes from particles to grid and back as if there were no
+ * end, and the surface is where it is, not at the nearest node below. The velocities of a column are then one unknown g times
+ * its shares a (distances from the surface, that of the first node half a cell or more outside is 1); what particles gave to
+ * its nodes goes there in the norm of the masses,
+ *     g = sum a m (v - w) / sum a² m,   v <- w + a g
+ * with w the velocity of the surface; where a < 0, v is taken without 2 dt g of gravity, which has the other sign behind the
+ * mirror. On a wall a = -1, 0, 1. Without the mirror, a node outside at rest slows the layer above it in each step (a viscosity of
+ * the order of 0.005 h² / dt, seen as 6 % more friction on a floor), and sand sinks until it meets the nodes inside a body. */
+enum { COLUMN = 8 };
 
-/* A node on a wall with its neighbours, one cell inside the domain and one outside. A wall is a mirror: the sand continues
- * behind it with the velocity turned round, v(-y) = -v(y), so that a linear profile passes from particles to grid and back
- * as if there were no end. What particles gave to the node outside is folded to the one inside,
- *     v1 <- (m1 v1 - m_ (v_ - 2 dt g)) / (m1 + m_),  v0 <- 0,  v_ <- -v1
- * (velocities contain dt g, which has the other sign behind the mirror). Without the mirror, the node outside at rest slows
- * the layer above it in each step: a viscosity of the order of 0.005 h² / dt, seen as 6 % more friction on a floor. */
 typedef struct column {
-    int64_t node[3];  /* outside, on the wall, inside */
-    double mass[3];
+    int count;
+    int64_t node[COLUMN];
+    double mass[COLUMN], share[COLUMN];
+    rp__vec3 surface[COLUMN]; /* velocity of the surface, at the nodes */
 } column;
 
 /* Index of the next node along an axis, or -1. */
@@ -175,11 +160,179 @@ static int64_t beside(const rp__grid *g, int64_t node, int axis, int way)
     return other < 0 ? -1 : (int64_t)other * RP_BLOCK_NODES + local - way * (RP_BLOCK - 1) * stride[axis];
 }
 
-/* False when a neighbour has no mass: there is nothing to fold. */
+/* The velocities of a column behind the mirror, from those it has. */
+static void reflect(const meeting *w, const column *c, double *const *velocity, rp__vec3 v[COLUMN], rp__vec3 held[COLUMN])
+{
+    rp__vec3 momentum = { 0, 0, 0 };
+    double mass = 0;
+    for (int k = 0; k < c->count; k++) {
+        v[k] = get_velocity(velocity, c->node[k]);
+        rp__vec3 relative = rp__vec3_sub(v[k], c->surface[k]);
+        if (c->share[k] < 0)
+            relative = rp__vec3_axpy(-2, w->gain, relative);
+        momentum = rp__vec3_axpy(c->share[k] * c->mass[k], relative, momentum);
+        mass += c->share[k] * c->share[k] * c->mass[k];
+    }
+    for (int k = 0; k < c->count; k++)
+        held[k] = rp__vec3_axpy(c->share[k] / mass, momentum, c->surface[k]);
+}
+
+/* The impulse that takes a column from v to held, normal to the wall and along it. */
+static void impulse_of(const column *c, const rp__vec3 v[COLUMN], const rp__vec3 held[COLUMN], rp__vec3 n, rp__vec3 *push,
+                       rp__vec3 *pull)
+{
+    *push = *pull = rp__vec3_make(0, 0, 0);
+    for (int k = 0; k < c->count; k++) {
+        rp__vec3 change = rp__vec3_scale(c->mass[k], rp__vec3_sub(held[k], v[k])), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
+        *push = rp__vec3_add(*push, along);
+        *pull = rp__vec3_add(*pull, rp__vec3_sub(change, along));
+    }
+}
+
+/* Takes a column the part `normal` of the way from v to held on n, and `tangential` of it across. */
+static void go(const column *c, const rp__vec3 v[COLUMN], const rp__vec3 held[COLUMN], rp__vec3 n, double normal, double tangential,
+               double *const *velocity)
+{
+    for (int k = 0; k < c->count; k++) {
+        rp__vec3 change = rp__vec3_sub(held[k], v[k]), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
+        set_velocity(velocity, c->node[k], rp__vec3_axpy(tangential, rp__vec3_sub(change, along), rp__vec3_axpy(normal, along, v[k])));
+    }
+}
+
+/* The part of the way to the mirror that the tangential velocities go: friction takes `pull` as far as the push allows. */
+static double tangential_part(const rp_surface *surface, rp__vec3 push, rp__vec3 pull, rp__vec3 n)
+{
+    if (surface->kind != RP_FRICTIONAL)
+        return surface->kind == RP_STICK ? 1 : 0;
+    double needed = rp__vec3_norm(pull), most = surface->friction * fmax(0, rp__vec3_dot(push, n));
+    return needed <= most ? 1 : most / needed;
+}
+
+/* ---- bodies ---- */
+
+/* The direction of the grid that is nearest to a normal: 2 axis, + 1 when it points down the axis. */
+static int face_of(rp__vec3 n)
+{
+    double part[3] = { n.x, n.y, RP_DIM == 3 ? n.z : 0 };
+    int axis = 0;
+    for (int a = 1; a < RP_DIM; a++)
+        if (fabs(part[a]) > fabs(part[axis]))
+            axis = a;
+    return 2 * axis + (part[axis] < 0);
+}
+
+/* Distance of a node from the body, and the direction out of it. */
+static double node_distance(const meeting *w, int64_t i, rp__vec3 *n, int *face)
+{
+    double d = rp__body_distance(w->body, &w->body->pose, node_position(w->g, i), n);
+    *face = face_of(*n);
+    return d;
+}
+
+/* A column begins at a node half a cell or more outside and goes inwards, as long as nodes have mass and see the surface in the
+ * same direction. False: the node begins none. */
+static bool body_column(const meeting *w, int64_t first, double distance, int face, column *c)
+{
+    double near = 0.5 * w->g->lattice.h;
+    c->count = 0;
+    if (distance < near || distance >= near + w->g->lattice.h) /* the next node is nearer by a cell at most */
+        return false;
+    for (int64_t i = first; c->count < COLUMN; i = beside(w->g, i, face / 2, face & 1 ? 1 : -1)) {
+        int own = face;
+        rp__vec3 n;
+        if (i < 0 || !(w->mass[i] > 0))
+            break;
+        double d = i == first ? distance : node_distance(w, i, &n, &own);
+        if (i != first && (d >= near || own != face))
+            break;
+        c->node[c->count] = i, c->mass[c->count] = w->mass[i], c->share[c->count] = d / distance;
+        c->surface[c->count] = rp__body_velocity_at(w->body, node_position(w->g, i));
+        c->count++;
+    }
+    return c->count > 1;
+}
+
+/* Whether a node nearer than half a cell, or inside, belongs to the column of another. */
+static bool is_in_column(const meeting *w, int64_t i, int face)
+{
+    for (int k = 1; k < COLUMN; k++) {
+        int own;
+        rp__vec3 n;
+        i = beside(w->g, i, face / 2, face & 1 ? -1 : 1);
+        if (i < 0 || !(w->mass[i] > 0))
+            return false;
+        double d = node_distance(w, i, &n, &own);
+        if (own != face)
+            return false;
+        if (d >= 0.5 * w->g->lattice.h)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the impulse of a node on the body, and its moment. */
+static void add_reaction(const meeting *w, int64_t i, rp__vec3 j, double *sum)
+{
+    rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(node_position(w->g, i), w->body->pose.position), j);
+    sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
+    sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
+}
+
+static void mirror_at_body(const meeting *w, const column *c, rp__vec3 n, double *sum)
+{
+    const rp_surface *surface = &w->body->def.surface;
+    rp__vec3 v[COLUMN], held[COLUMN], push, pull;
+    reflect(w, c, w->velocity, v, held);
+    impulse_of(c, v, held, n, &push, &pull);
+    if (surface->kind != RP_STICK && surface->adhesion <= 0 && rp__vec3_dot(push, n) <= 0)
+        return;
+    go(c, v, held, n, 1, tangential_part(surface, push, pull, n), w->velocity);
+    for (int k = 0; k < c->count; k++)
+        add_reaction(w, c->node[k], rp__vec3_scale(c->mass[k], rp__vec3_sub(v[k], get_velocity(w->velocity, c->node[k]))), sum);
+}
+
+static void meet_body_node(const meeting *w, int64_t i, rp__vec3 v, double *sum)
+{
+    column line;
+    rp__vec3 n;
+    int face;
+    double d = node_distance(w, i, &n, &face);
+    if (!w->rubbed) {
+        if (body_column(w, i, d, face, &line)) {
+            mirror_at_body(w, &line, n, sum);
+            return;
+        }
+        if (d < 0.5 * w->g->lattice.h && is_in_column(w, i, face))
+            return;
+    }
+    contact c = meet_body(w, node_position(w->g, i), d, v);
+    if (c.met)
+        add_reaction(w, i, answer(w, i, &w->body->def.surface, v, &c), sum);
+}
+
+static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
+{
+    meeting *w = context;
+    const double *clear = rp__body_rests(w->body) ? w->clear : NULL;
+    double margin = 0.1 * w->g->lattice.h + (w->rubbed ? 0 : w->reach);
+    for (int64_t i = begin; i < end; i++) {
+        if (!(w->mass[i] > 0))
+            continue;
+        rp__vec3 v = get_velocity(w->velocity, i);
+        if (clear && clear[i] > margin + 2 * w->dt * rp__vec3_norm(v)) /* distances change by no more than the way */
+            continue;
+        meet_body_node(w, i, v, sum);
+    }
+}
+
+/* ---- walls ---- */
+
+/* A node on a wall with its neighbours, one cell outside the domain and one inside. False when one of them has no mass: there
+ * is nothing to fold. */
 static bool find_column(const meeting *w, int64_t node, int f, column *c)
 {
     int way = f & 1 ? -1 : 1; /* into the domain */
-    c->node[0] = beside(w->g, node, f / 2, -way), c->node[1] = node, c->node[2] = beside(w->g, node, f / 2, way);
+    *c = (column){ .count = 3, .node = { beside(w->g, node, f / 2, -way), node, beside(w->g, node, f / 2, way) }, .share = { -1, 0, 1 } };
     for (int k = 0; k < 3; k++) {
         if (c->node[k] < 0 || !(w->mass[c->node[k]] > 0))
             return false;
@@ -210,38 +363,6 @@ static int wall_kind(const meeting *w, int64_t i, int f, column *line)
     return !c.met ? FREE : columns ? (c.held ? MIRRORED_HELD : MIRRORED) : c.held ? HELD : FLAT;
 }
 
-/* The velocities of a column behind the mirror, from those it has. */
-static void reflect(const meeting *w, const column *c, double *const *velocity, rp__vec3 v[3], rp__vec3 held[3])
-{
-    for (int k = 0; k < 3; k++)
-        v[k] = get_velocity(velocity, c->node[k]);
-    rp__vec3 folded = rp__vec3_axpy(-2, w->gain, v[0]);
-    held[2] = rp__vec3_scale(1 / (c->mass[0] + c->mass[2]), rp__vec3_axpy(-c->mass[0], folded, rp__vec3_scale(c->mass[2], v[2])));
-    held[1] = rp__vec3_make(0, 0, 0);
-    held[0] = rp__vec3_scale(-1, held[2]);
-}
-
-/* The impulse that takes a column from v to held, normal to the wall and along it. */
-static void impulse_of(const column *c, const rp__vec3 v[3], const rp__vec3 held[3], rp__vec3 n, rp__vec3 *push, rp__vec3 *pull)
-{
-    *push = *pull = rp__vec3_make(0, 0, 0);
-    for (int k = 0; k < 3; k++) {
-        rp__vec3 change = rp__vec3_scale(c->mass[k], rp__vec3_sub(held[k], v[k])), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
-        *push = rp__vec3_add(*push, along);
-        *pull = rp__vec3_add(*pull, rp__vec3_sub(change, along));
-    }
-}
-
-/* Takes a column the part `normal` of the way from v to held on n, and `tangential` of it across. */
-static void go(const column *c, const rp__vec3 v[3], const rp__vec3 held[3], rp__vec3 n, double normal, double tangential,
-               double *const *velocity)
-{
-    for (int k = 0; k < 3; k++) {
-        rp__vec3 change = rp__vec3_sub(held[k], v[k]), along = rp__vec3_scale(rp__vec3_dot(change, n), n);
-        set_velocity(velocity, c->node[k], rp__vec3_axpy(tangential, rp__vec3_sub(change, along), rp__vec3_axpy(normal, along, v[k])));
-    }
-}
-
 /* Mirrors the normal velocity, and the tangential one as far as friction can; returns the impulse on the wall. In implicit steps
  * the solution has the normal part of the mirror (on a stick wall all of it) already: friction acts on it, with the push that v*
  * needs. */
@@ -250,7 +371,7 @@ static rp__vec3 mirror(const meeting *w, int f, const column *c)
     const rp_surface *wall = &w->world->def->wall[f];
     double normal[3] = { 0 };
     normal[f / 2] = f & 1 ? -1 : 1;
-    rp__vec3 n = rp__vec3_load(normal), v[3], held[3], push, pull, unused;
+    rp__vec3 n = rp__vec3_load(normal), v[COLUMN], held[COLUMN], push, pull, unused;
     bool stick = wall->kind == RP_STICK;
     reflect(w, c, w->velocity, v, held);
     impulse_of(c, v, held, n, &push, &pull);
@@ -261,11 +382,7 @@ static rp__vec3 mirror(const meeting *w, int f, const column *c)
         reflect(w, c, w->rubbed, v, held);
         impulse_of(c, v, held, n, &unused, &pull);
     }
-    double part = stick ? 1 : 0, needed = rp__vec3_norm(pull);
-    if (wall->kind == RP_FRICTIONAL) {
-        double most = wall->friction * fmax(0, rp__vec3_dot(push, n));
-        part = needed <= most ? 1 : most / needed;
-    }
+    double part = tangential_part(wall, push, pull, n);
     go(c, v, held, n, w->rubbed ? 0 : 1, part, w->rubbed ? w->rubbed : w->velocity);
     return rp__vec3_scale(-1, rp__vec3_axpy(part, pull, push));
 }
@@ -420,7 +537,7 @@ static void constrain_node(const meeting *w, int64_t i)
         own.body = &w->world->bodies[b];
         if (!own.body->present)
             continue;
-        contact c = meet_body(&own, x, v);
+        contact c = meet_body(&own, x, rp__body_distance(own.body, &own.body->pose, x, NULL), v);
         if (!c.met)
             continue;
         v = c.velocity;
