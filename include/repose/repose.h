@@ -10,6 +10,7 @@
 #include <repose/log.h>
 #include <repose/machine.h>
 #include <repose/memory.h>
+#include <repose/method.h>
 #include <repose/output.h>
 #include <repose/param.h>
 #include <repose/render.h>

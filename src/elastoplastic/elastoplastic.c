@@ -43,12 +43,21 @@ static const rp_param table[] = {
 static const rp_field_info explicit_double[] = EXPLICIT(RP_F64), explicit_single[] = EXPLICIT(RP_F32);
 static const rp_field_info implicit_double[] = IMPLICIT(RP_F64), implicit_single[] = IMPLICIT(RP_F32);
 
-static const rp_field_info *fields(const void *params)
+const rp_field_info *rp__elastoplastic_field_list(const rp__elastoplastic_params *par)
 {
-    const rp__elastoplastic_params *par = params;
     if (par->integrator == RP_EP_IMPLICIT)
         return par->storage == 0 ? implicit_double : implicit_single;
     return par->storage == 0 ? explicit_double : explicit_single;
+}
+
+static int fields(const rp_sim_def *def, const void *params, rp_field_info *out)
+{
+    const rp_field_info *list = rp__elastoplastic_field_list(params);
+    int count = 0;
+    (void)def;
+    for (; list[count].name; count++)
+        out[count] = list[count];
+    return count;
 }
 
 /* Very stiff material is simulated as it is asked for, but the price is told. */
@@ -63,13 +72,6 @@ static void tell_price(const rp__world *world)
         RP_WARN("the elastic wave allows steps of %.2g s, %.2g a frame: a youngs_modulus of %.2g Pa instead of %.2g Pa takes a tenth of "
                 "them and looks alike where strains stay small; 'integrator: implicit' is not bound to it", dt, steps, stiffest / 100,
                 stiffest);
-}
-
-static rp_result create(rp__world *world, int first_field, void **out)
-{
-    tell_price(world);
-    return world->def->dim == 2 ? rp__elastoplastic_create_2d(world, first_field, out)
-                                : rp__elastoplastic_create_3d(world, first_field, out);
 }
 
 /* Grains of a thin stream are apart: they carry no load before they are pressed together by as much. */
@@ -87,20 +89,6 @@ static rp_result born(void *self, rp__world *world, int64_t first, int64_t count
         if (world->materials[p->material[i]].model != RP_MODEL_ELASTIC)
             gains[i] = (float)gain;
     return RP_OK;
-}
-
-static void destroy(void *self)
-{
-    if (*(const int *)self == 2) /* the state begins with its dimension */
-        rp__elastoplastic_destroy_2d(self);
-    else
-        rp__elastoplastic_destroy_3d(self);
-}
-
-static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *stats)
-{
-    return world->def->dim == 2 ? rp__elastoplastic_advance_2d(self, world, dt, stats)
-                                : rp__elastoplastic_advance_3d(self, world, dt, stats);
 }
 
 /* h / sqrt((lambda + 2 mu) / rho), rho the bulk density. */
@@ -123,20 +111,28 @@ static double largest_step(void *self, const rp__world *world, const char **reas
     return par->integrator == RP_EP_IMPLICIT ? INFINITY : par->wave * rp__elastoplastic_wave_limit(world);
 }
 
-static rp_result save(const void *self, const rp__world *world, rp_state *out)
-{
-    return world->def->dim == 2 ? rp__elastoplastic_save_2d(self, world, out) : rp__elastoplastic_save_3d(self, world, out);
-}
+/* The functions of each dimension. */
+#define VARIANT(d)                                                                         \
+    static rp_result create_##d(rp__world *world, int first_field, void **out)             \
+    {                                                                                      \
+        tell_price(world);                                                                 \
+        return rp__elastoplastic_create_##d(world, first_field, out);                      \
+    }                                                                                      \
+    static const rp__method in_##d = { .create = create_##d,                               \
+                                       .destroy = rp__elastoplastic_destroy_##d,           \
+                                       .born = born,                                       \
+                                       .largest_step = largest_step,                       \
+                                       .step = rp__elastoplastic_advance_##d,              \
+                                       .save = rp__elastoplastic_save_##d,                 \
+                                       .restore = rp__elastoplastic_restore_##d,           \
+                                       .grid_fields = rp__elastoplastic_fields_##d };
+VARIANT(2d)
+VARIANT(3d)
 
-static rp_result restore(void *self, rp__world *world, const rp_state *in)
+static const rp__method *variant(const rp_sim_def *def, const void *params)
 {
-    return world->def->dim == 2 ? rp__elastoplastic_restore_2d(self, world, in) : rp__elastoplastic_restore_3d(self, world, in);
-}
-
-static rp_result grid_fields(void *self, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
-{
-    return world->def->dim == 2 ? rp__elastoplastic_fields_2d(self, world, views, count, nodes)
-                                : rp__elastoplastic_fields_3d(self, world, views, count, nodes);
+    (void)params;
+    return def->dim == 2 ? &in_2d : &in_3d;
 }
 
 const rp__method rp__elastoplastic_method = {
@@ -147,12 +143,5 @@ const rp__method rp__elastoplastic_method = {
     .params_size = sizeof(rp__elastoplastic_params),
     .dims = 1 << 2 | 1 << 3,
     .fields = fields,
-    .create = create,
-    .destroy = destroy,
-    .born = born,
-    .largest_step = largest_step,
-    .step = step,
-    .save = save,
-    .restore = restore,
-    .grid_fields = grid_fields,
+    .variant = variant,
 };

@@ -28,6 +28,9 @@ typedef struct rp__elastoplastic_params {
     int64_t newton, krylov; /* implicit: iterations at most; of GMRES for each of Newton */
 } rp__elastoplastic_params;
 
+/* The fields it adds to the particles; ends with a NULL name. */
+const rp_field_info *rp__elastoplastic_field_list(const rp__elastoplastic_params *par);
+
 /* Offsets of its fields from the first one it adds. Implicit steps keep the velocity gradient c_p of a particle whole; explicit ones
  * as rate of strain (c + c^T) / 2 in float and spin, yx zx zy of (c - c^T) / 2: the spin is what angular momentum consists of, and
  * the strain of the step is formed before either is rounded. Hardening and volume gain are float. */

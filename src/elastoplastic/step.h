@@ -13,8 +13,8 @@ rp_result rp__elastoplastic_advance_3d(void *self, rp__world *world, double dt, 
 
 rp_result rp__elastoplastic_save_2d(const void *self, const rp__world *world, rp_state *out);
 rp_result rp__elastoplastic_save_3d(const void *self, const rp__world *world, rp_state *out);
-rp_result rp__elastoplastic_restore_2d(void *self, const rp__world *world, const rp_state *in);
-rp_result rp__elastoplastic_restore_3d(void *self, const rp__world *world, const rp_state *in);
+rp_result rp__elastoplastic_restore_2d(void *self, rp__world *world, const rp_state *in);
+rp_result rp__elastoplastic_restore_3d(void *self, rp__world *world, const rp_state *in);
 rp_result rp__elastoplastic_fields_2d(void *self, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes);
 rp_result rp__elastoplastic_fields_3d(void *self, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes);
 

@@ -365,7 +365,7 @@ rp_result RP_D(rp__elastoplastic_save)(const void *self, const rp__world *world,
     return result;
 }
 
-rp_result RP_D(rp__elastoplastic_restore)(void *self, const rp__world *world, const rp_state *in)
+rp_result RP_D(rp__elastoplastic_restore)(void *self, rp__world *world, const rp_state *in)
 {
     state *s = self;
     const rp_blob *blob = rp_state_find(in, "elastoplastic"), *blocks = rp_state_find(in, "elastoplastic_blocks");

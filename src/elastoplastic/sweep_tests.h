@@ -75,7 +75,7 @@ static void fill(fixture *f, const rp__lattice *lattice, bool single, bool whole
     memset(f, 0, sizeof *f);
     assert_int_equal(rp__particles_init(&f->p), RP_OK);
     f->first_field = f->p.fields;
-    for (const rp_field_info *info = rp__elastoplastic_method.fields(&par); info->name; info++)
+    for (const rp_field_info *info = rp__elastoplastic_field_list(&par); info->name; info++)
         assert_int_equal(rp__particles_add_field(&f->p, info, NULL), RP_OK);
     assert_int_equal(rp__particles_append(&f->p, COUNT, NULL), RP_OK);
     for (int64_t i = 0; i < COUNT; i++) {

@@ -40,7 +40,7 @@ static difference compare(int order, int cells)
     int64_t first, count = (int64_t)side * side;
     assert_int_equal(rp__particles_init(&p), RP_OK);
     int field = p.fields;
-    for (const rp_field_info *f = rp__elastoplastic_method.fields(&par); f->name; f++)
+    for (const rp_field_info *f = rp__elastoplastic_field_list(&par); f->name; f++)
         assert_int_equal(rp__particles_add_field(&p, f, &index), RP_OK);
     assert_int_equal(rp__particles_append(&p, count, &first), RP_OK);
     for (int64_t i = 0; i < count; i++) {

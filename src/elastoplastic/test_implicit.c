@@ -106,7 +106,7 @@ static void system_derivative(bool plastic, int order, rp_surface_kind floor)
     }
     assert_int_equal(rp__particles_init(&p), RP_OK);
     int field = p.fields;
-    for (const rp_field_info *f = rp__elastoplastic_method.fields(&par); f->name; f++)
+    for (const rp_field_info *f = rp__elastoplastic_field_list(&par); f->name; f++)
         assert_int_equal(rp__particles_add_field(&p, f, &index), RP_OK);
     assert_int_equal(rp__particles_append(&p, 200, &first), RP_OK);
     for (int64_t i = 0; i < 200; i++) {

@@ -234,7 +234,7 @@ static void lanes_agree(bool single, int dim, double size, double tolerance, boo
     int64_t first;
     int index = 0, first_field;
     rp__elastoplastic_params par = { .storage = single, .integrator = RP_EP_IMPLICIT };
-    const rp_field_info *fields = rp__elastoplastic_method.fields(&par);
+    const rp_field_info *fields = rp__elastoplastic_field_list(&par);
     assert_int_equal(rp__particles_init(&p), RP_OK);
     first_field = p.fields;
     for (; fields->name; fields++)
@@ -251,7 +251,7 @@ static void lanes_agree(bool single, int dim, double size, double tolerance, boo
                                     .laws = laws, .first_field = first_field, .single = single };
     rp__particles q;
     int64_t again;
-    fields = rp__elastoplastic_method.fields(&par);
+    fields = rp__elastoplastic_field_list(&par);
     assert_int_equal(rp__particles_init(&q), RP_OK);
     for (; fields->name; fields++)
         assert_int_equal(rp__particles_add_field(&q, fields, &index), RP_OK);
@@ -314,7 +314,7 @@ static void reflected_and_flat_increments_are_survived(void **unused)
             int64_t first;
             assert_int_equal(rp__particles_init(&p), RP_OK);
             int field = p.fields;
-            for (const rp_field_info *f = rp__elastoplastic_method.fields(&par); f->name; f++)
+            for (const rp_field_info *f = rp__elastoplastic_field_list(&par); f->name; f++)
                 assert_int_equal(rp__particles_add_field(&p, f, &index), RP_OK);
             assert_int_equal(rp__particles_append(&p, 8, &first), RP_OK);
             rp__elastoplastic_law law = sand(dim);

@@ -154,6 +154,16 @@ static rp_result grid_fields(void *state, const rp__world *world, const rp_field
                        : rp__nonsmooth_node_fields_3d(h->system, views, count, nodes);
 }
 
+static int scene_fields(const rp_sim_def *def, const void *unused, rp_field_info *out)
+{
+    int count = 0;
+    (void)unused;
+    for (const rp_field_info *f = fields; f->name; f++)
+        if (needs(def, f->name))
+            out[count++] = *f;
+    return count;
+}
+
 const rp__method rp__nonsmooth_method = {
     .info = { .name = "nonsmooth",
               .summary = "semi-implicit material points with exact Coulomb friction (Daviet and Bertails-Descoubes 2016)",
@@ -161,7 +171,7 @@ const rp__method rp__nonsmooth_method = {
               .fields = fields },
     .params_size = sizeof(rp__nonsmooth_params),
     .dims = 1 << 2 | 1 << 3,
-    .needs = needs,
+    .fields = scene_fields,
     .create = create,
     .destroy = destroy,
     .born = born,

@@ -99,12 +99,8 @@ static rp_result do_gravity(rp_sim *sim, rp__action *action)
 }
 
 /* A method gives particles only the fields that the definition needs. */
-static rp_result check_needs(const rp_sim *sim, int material, const rp_param *entry, double value)
+static rp_result check_fields(const rp_sim *sim, int material, const rp_param *entry, double value)
 {
-    const rp__method *method = sim->method;
-    const rp_field_info *fields = method->fields ? method->fields(sim->params) : method->info.fields;
-    if (!method->needs || !fields)
-        return RP_OK;
     rp_material_def *materials = RP_NEW_ARRAY(rp_material_def, sim->def.material_count);
     if (!materials)
         return RP_OUT_OF_MEMORY;
@@ -112,13 +108,15 @@ static rp_result check_needs(const rp_sim *sim, int material, const rp_param *en
     memcpy((char *)&materials[material] + entry->offset, &value, sizeof value);
     rp_sim_def def = sim->def;
     def.materials = materials;
+    rp_field_info fields[RP_METHOD_MAX_FIELDS];
+    int count = rp__sim_method_fields(sim->method, &def, sim->params, fields);
     rp_result result = RP_OK;
-    for (const rp_field_info *f = fields; f->name && result == RP_OK; f++)
-        if (rp__particles_find(&sim->particles, f->name) < 0 && method->needs(&def, f->name))
+    for (int f = 0; f < count && result == RP_OK; f++)
+        if (rp__particles_find(&sim->particles, fields[f].name) < 0)
             result = rp__base_fail(RP_UNSUPPORTED,
                                    "'%s' above its value in the definition needs the particle field '%s', which this simulation was made "
                                    "without; give the parameter a key in the definition",
-                                   entry->name, f->name);
+                                   entry->name, fields[f].name);
     rp__base_free(materials);
     return result;
 }
@@ -149,7 +147,7 @@ static rp_result do_material(rp_sim *sim, rp__action *action)
     if (!isfinite(action->value) || action->value < entry->least || action->value > entry->most)
         return rp__base_fail(RP_BAD_ARGUMENT, "material parameter '%s' is %g; it must lie between %g and %g", action->parameter, action->value,
                              entry->least, entry->most);
-    RP_TRY(check_needs(sim, material, entry, action->value));
+    RP_TRY(check_fields(sim, material, entry, action->value));
     rp__sim_set_material(sim, material, action->parameter, action->value);
     return RP_OK;
 }

@@ -149,8 +149,8 @@ static rp_result begin_grains(rp_sim *sim, int g, int64_t first, int64_t count)
     double spacing = rp__sim_spacing(&sim->def, def->per_cell);
     set_grains(sim, first, count, def->material, spacing, def->fill);
     RP_TRY(set_velocities(sim, def, first, count));
-    if (sim->method->born)
-        RP_TRY(sim->method->born(sim->state, &sim->world, first, count, spacing));
+    if (sim->calls->born)
+        RP_TRY(sim->calls->born(sim->state, &sim->world, first, count, spacing));
     if (def->orientation_field)
         RP_TRY(set_orientations(sim, def, first, count));
     if (count == 0)
@@ -351,7 +351,7 @@ static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sit
             sim->particles.v[a][first + i] = def->velocity[a];
     }
     sim->world.fullness = fullness_of(sim, e);
-    rp_result result = sim->method->born ? sim->method->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
+    rp_result result = sim->calls->born ? sim->calls->born(sim->state, &sim->world, first, count, emitter->spacing) : RP_OK;
     sim->world.fullness = 1;
     return result;
 }
@@ -468,14 +468,21 @@ static double inside_share(const rp_shape *shape, int dim, const double lower[3]
     return (double)inside / (double)(N * N * depth);
 }
 
-static size_t bytes_a_particle(const rp__method *method)
+static size_t bytes_a_particle(const rp_sim_def *def)
 {
+    const rp__method *method = rp__method_by_name(def->method);
+    rp_field_info fields[RP_METHOD_MAX_FIELDS];
+    int count = 0;
     size_t bytes = 0;
+    if (def->method_params)
+        count = rp__sim_method_fields(method, def, def->method_params, fields);
+    for (const rp_field_info *f = method->info.fields; !def->method_params && f && f->name && count < RP_METHOD_MAX_FIELDS; f++)
+        fields[count++] = *f;
 #define F(type, ctype, name, components, unit, saved) bytes += sizeof(ctype) * (components);
     RP_PARTICLE_FIELDS(F)
 #undef F
-    for (const rp_field_info *f = method->info.fields; f && f->name; f++)
-        bytes += rp__particles_type_size(f->type) * (size_t)f->components;
+    for (int f = 0; f < count; f++)
+        bytes += rp__particles_type_size(fields[f].type) * (size_t)fields[f].components;
     return 2 * bytes; /* sorting needs a second copy of the largest part, the grid and the output the rest */
 }
 
@@ -496,7 +503,7 @@ rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *by
             count += volume / pow(rp__sim_spacing(def, d->per_cell), def->dim) *
                      inside_share(d->shape, def->dim, lower, upper);
     }
-    double total = count * (double)bytes_a_particle(rp__method_by_name(def->method));
+    double total = count * (double)bytes_a_particle(def);
     *particles = count < 9e18 ? (int64_t)count : INT64_MAX;
     *bytes = total < 9e18 ? (int64_t)total : INT64_MAX;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);

@@ -127,13 +127,11 @@ static rp_result create(rp_sim *sim, const rp_sim_def *def)
     RP_TRY(rp__sim_copy_definition(sim, def));
     RP_TRY(rp__particles_init(&sim->particles));
     sim->first_field = sim->particles.fields;
-    const rp_field_info *fields = sim->method->fields ? sim->method->fields(sim->params) : sim->method->info.fields;
-    for (const rp_field_info *f = fields; f && f->name; f++) {
-        int index;
-        if (sim->method->needs && !sim->method->needs(def, f->name))
-            continue;
-        RP_TRY(rp__particles_add_field(&sim->particles, f, &index));
-    }
+    sim->calls = sim->method->variant ? sim->method->variant(&sim->def, sim->params) : sim->method;
+    rp_field_info fields[RP_METHOD_MAX_FIELDS];
+    int count = rp__sim_method_fields(sim->method, &sim->def, sim->params, fields);
+    for (int f = 0, index; f < count; f++)
+        RP_TRY(rp__particles_add_field(&sim->particles, &fields[f], &index));
     set_world(sim);
     memcpy(sim->drive.gravity, sim->def.gravity, sizeof sim->drive.gravity);
     sim->drive.key_off = RP_NEW_ARRAY(bool, sim->def.material_key_count);
@@ -144,7 +142,8 @@ static rp_result create(rp_sim *sim, const rp_sim_def *def)
     rp__exec_set_threads(sim->def.threads);
     RP_TRY(make_bodies(sim));
     RP_TRY(rp__sim_prepare_emitters(sim));
-    RP_TRY(sim->method->create(&sim->world, sim->first_field, &sim->state));
+    RP_TRY(sim->calls->create(&sim->world, sim->first_field, &sim->state));
+    sim->made = true;
     RP_TRY(rp__sim_fill(sim));
     int64_t emitted = 0;
     RP_TRY(rp__sim_emit(sim, 0, &emitted));
@@ -173,8 +172,8 @@ void rp_sim_destroy(rp_sim *sim)
 {
     if (!sim)
         return;
-    if (sim->state)
-        sim->method->destroy(sim->state);
+    if (sim->made)
+        sim->calls->destroy(sim->state);
     for (int b = 0; b < sim->world.body_count; b++)
         rp__body_free(&sim->world.bodies[b]);
     for (int e = 0; sim->emitters && e < sim->def.emitter_count; e++)
@@ -279,9 +278,9 @@ static rp_result choose_step(rp_sim *sim, double *dt, const char **reason)
     RP_TRY(body_limit(sim, most, &body));
     if (body < most)
         most = body, *reason = "body";
-    if (sim->method->largest_step) {
+    if (sim->calls->largest_step) {
         const char *why = "method";
-        double own = sim->method->largest_step(sim->state, &sim->world, &why);
+        double own = sim->calls->largest_step(sim->state, &sim->world, &why);
         if (own < most)
             most = own, *reason = why;
     }
@@ -333,7 +332,7 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
         RP_TRY(rp__body_deform(&world->bodies[b], sim->time + dt * (1 - 1e-9))); /* velocities of the piece just gone through */
     }
     tell_jumps(sim, dt);
-    RP_TRY(sim->method->step(sim->state, world, dt, stats));
+    RP_TRY(sim->calls->step(sim->state, world, dt, stats));
     rp__body_room room = body_room(sim);
     RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
     for (int b = 0; b < world->body_count; b++)
@@ -484,9 +483,9 @@ rp_result rp_sim_field_named(const rp_sim *sim, const char *name, rp_field_view 
 
 rp_result rp_sim_grid_fields(rp_sim *sim, const rp_field_view **views, int *count, int64_t *nodes)
 {
-    if (!sim->method->grid_fields)
+    if (!sim->calls->grid_fields)
         return rp__base_fail(RP_UNSUPPORTED, "method '%s' has no grid fields", sim->method->info.name);
-    return sim->method->grid_fields(sim->state, &sim->world, views, count, nodes);
+    return sim->calls->grid_fields(sim->state, &sim->world, views, count, nodes);
 }
 
 int rp_sim_body_count(const rp_sim *sim)
@@ -506,12 +505,10 @@ const char *rp_sim_body_name(const rp_sim *sim, int index)
     return check_body(sim, index) == RP_OK ? sim->world.bodies[index].def.name : "";
 }
 
-rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out)
+/* Given for the frame of the shape: the centre of mass of a free body lies elsewhere in it. */
+void rp__sim_body_state(const rp__body *body, rp_body_state *out)
 {
-    RP_TRY(check_body(sim, index));
-    const rp__body *body = &sim->world.bodies[index];
     memset(out, 0, sizeof *out);
-    /* Given for the frame of the shape: the centre of mass of a free body lies elsewhere in it. */
     rp__vec3 arm = rp__quat_rotate(body->pose.orientation, body->centre_local);
     rp__vec3_store(out->position, rp__vec3_sub(body->pose.position, arm));
     out->orientation[0] = body->pose.orientation.w;
@@ -524,6 +521,12 @@ rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out)
     rp__vec3_store(out->torque, body->torque);
     out->mass = body->mass;
     out->present = body->present;
+}
+
+rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out)
+{
+    RP_TRY(check_body(sim, index));
+    rp__sim_body_state(&sim->world.bodies[index], out);
     return RP_OK;
 }
 

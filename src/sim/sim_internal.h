@@ -29,8 +29,10 @@ struct rp_sim {
     rp__arena arena;      /* copies of the definition */
     rp_sim_def def;
     const rp__method *method;
+    const rp__method *calls; /* the table whose functions run here: the method's variant */
     void *params;         /* struct of the method's table */
     void *state;          /* the method's */
+    bool made;            /* it was created */
     int first_field;      /* of the fields that the method added */
     rp_material_def *materials;
     rp__particles particles;
@@ -44,6 +46,9 @@ struct rp_sim {
     int64_t flags_capacity;
     rp__sim_drive drive;
 };
+
+/* sim.c */
+void rp__sim_body_state(const rp__body *body, rp_body_state *out);
 
 /* definition.c */
 rp_result rp__sim_check(const rp_sim_def *def);

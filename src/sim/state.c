@@ -43,8 +43,8 @@ rp_result rp_sim_save(const rp_sim *sim, rp_state *state)
         result = rp__body_save(sim->world.bodies, sim->world.body_count, state);
     if (result == RP_OK)
         result = rp__sim_drive_save(sim, state);
-    if (result == RP_OK && sim->method->save)
-        result = sim->method->save(sim->state, &sim->world, state);
+    if (result == RP_OK && sim->calls->save)
+        result = sim->calls->save(sim->state, &sim->world, state);
     if (result != RP_OK)
         rp_state_free(state);
     return result;
@@ -151,5 +151,5 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     for (int b = 0; b < sim->world.body_count; b++)
         RP_TRY(rp__body_reshape(&sim->world.bodies[b], sim->time));
     memcpy(sim->world.wall_force, walls->data, sizeof sim->world.wall_force);
-    return sim->method->restore ? sim->method->restore(sim->state, &sim->world, state) : RP_OK;
+    return sim->calls->restore ? sim->calls->restore(sim->state, &sim->world, state) : RP_OK;
 }
