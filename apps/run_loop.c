@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static volatile sig_atomic_t stop_asked;
+static volatile int stop_asked; /* the library looks at it in the midst of a step */
 
 static void on_signal(int number)
 {
@@ -115,7 +115,7 @@ typedef enum ending { AT_END, AT_UNTIL, INTERRUPTED } ending;
 static int finish(rp_sim *sim, const tally *t, const char *folder, const run_options *options, ending end)
 {
     bool interrupted = end == INTERRUPTED;
-    if (t->unconverged && !options->quiet)
+    if (t->unconverged) /* quiet or not: the numbers may be wrong */
         fprintf(stderr, "warning: %lld of %lld steps reached the iteration limit before the tolerance (stats.csv, column "
                         "'converged')\n",
                 (long long)t->unconverged, (long long)t->steps);
@@ -191,7 +191,9 @@ static int stop_between(rp_sim *sim, rp_output *output, const char *folder, cons
     rp_result result = rp_output_checkpoint(output, sim);
     if (result != RP_OK)
         return output_failed(folder, result);
-    if ((result = rp_sim_step_to(sim, end, &stats)) != RP_OK)
+    if ((result = rp_sim_step_to(sim, end, &stats)) == RP_CANCELLED)
+        return finish(sim, t, folder, options, INTERRUPTED);
+    if (result != RP_OK)
         return step_failed(sim, output, folder, result);
     count_step(t, &stats);
     if ((result = rp_output_last(output, sim, &stats)) != RP_OK)
@@ -208,6 +210,7 @@ static int run_steps(rp_sim *sim, rp_output *output, const char *folder, const r
     bool early = options->until < def->duration;
     double end = early ? options->until : def->duration;
     rp_sim_set_threads(sim, options->threads);
+    rp_sim_set_cancel(sim, &stop_asked);
     bool beyond = early && rp_sim_time(sim) > end + tiny(sim);
     if (beyond && !options->quiet)
         fprintf(stderr, "the run is at t = %.10g s already: nothing is left to do until %.10g s\n", rp_sim_time(sim), end);
@@ -229,7 +232,9 @@ static int run_steps(rp_sim *sim, rp_output *output, const char *folder, const r
         } else if (last) {
             progress_end(&bar);
             code = stop_between(sim, output, folder, options, end, &t);
-        } else if ((result = rp_sim_step(sim, &stats)) != RP_OK) {
+        } else if ((result = rp_sim_step(sim, &stats)) == RP_CANCELLED) {
+            continue; /* the simulation is where it was; what was asked for comes next */
+        } else if (result != RP_OK) {
             progress_end(&bar);
             code = step_failed(sim, output, folder, result);
         } else if ((result = rp_output_step(output, sim, &stats)) != RP_OK) {

@@ -227,6 +227,10 @@ RP_API rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats);
 RP_API rp_result rp_sim_next_time(rp_sim *sim, double *time);
 RP_API rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats);
 
+/* While *flag is not 0, a step is given up (RP_CANCELLED) by methods that can, in the midst of their work, and the simulation stays where it was: it can be saved,
+ * and go on as if nothing had been. Methods that cannot end their step first. NULL: never. The flag may be set by a signal handler or another thread. */
+RP_API void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag);
+
 RP_API double rp_sim_time(const rp_sim *sim);
 RP_API int64_t rp_sim_steps(const rp_sim *sim);
 RP_API int64_t rp_sim_frame(const rp_sim *sim);       /* frames completed: time = frame / frame_rate */

@@ -48,8 +48,6 @@ static rp_result rounds_of(ns_system *y, const rp__world *world, double dt, vect
             memcpy(y->body_velocity, v->body, bodies);
         RP_TRY(NS(solve)(y, world, dt, report));
         sweeps += report->iterations;
-        if (y->warm_count == 0) /* the next round starts from these stresses; they are counted when they are kept */
-            y->warm_count = 1;
         double square = 0, turned = 0;
         int64_t count = 0;
         for (int64_t i = 0; i < v->n; i++) {

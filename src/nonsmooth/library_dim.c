@@ -179,7 +179,7 @@ static rp_result solve(ns_problem *p, tables *t, int64_t *iterations)
     RP_TRY(rp_friction_create_operator(&def, &problem));
     rp_friction_options options = rp_default_friction_options();
     options.solver = solvers[params->solver - 1];
-    options.tolerance = 0.1 * params->tolerance; /* of |b|, not of stresses: the sweeps have the last word */
+    options.tolerance = 0.1 * params->tolerance * (p->y->settled < NS_FIRST_STEPS ? NS_FIRST : 1); /* of |b|, not of stresses: the sweeps have the last word */
     options.tolerance_max = 0;
     options.max_iterations = 4 * params->max_iterations;
     options.time_limit = 0;

@@ -79,6 +79,7 @@ static bool needs(const rp_sim_def *def, const char *field)
     rp_result rp__nonsmooth_create_##d(rp__world *, int, void **);                                                   \
     void rp__nonsmooth_destroy_##d(void *);                                                                          \
     rp_result rp__nonsmooth_born_##d(void *, rp__world *, int64_t, int64_t, double);                                 \
+    double rp__nonsmooth_largest_step_##d(const void *, const rp__world *);                                          \
     rp_result rp__nonsmooth_step_##d(void *, rp__world *, double, rp_step_stats *);                                  \
     rp_result rp__nonsmooth_save_##d(const void *, rp_state *);                                                      \
     rp_result rp__nonsmooth_restore_##d(void *, const rp_state *);                                                   \
@@ -124,6 +125,13 @@ static rp_result born(void *state, rp__world *world, int64_t first, int64_t coun
     handle *h = state;
     return h->dim == 2 ? rp__nonsmooth_born_2d(h->system, world, first, count, spacing)
                        : rp__nonsmooth_born_3d(h->system, world, first, count, spacing);
+}
+
+static double largest_step(void *state, const rp__world *world, const char **reason)
+{
+    const handle *h = state;
+    *reason = "start";
+    return h->dim == 2 ? rp__nonsmooth_largest_step_2d(h->system, world) : rp__nonsmooth_largest_step_3d(h->system, world);
 }
 
 static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
@@ -175,6 +183,7 @@ const rp__method rp__nonsmooth_method = {
     .create = create,
     .destroy = destroy,
     .born = born,
+    .largest_step = largest_step,
     .step = step,
     .save = save,
     .restore = restore,

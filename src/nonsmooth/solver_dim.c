@@ -5,7 +5,11 @@
  * tile: its nodes and one layer around, copied in and out. Sweeps alternate in direction: a pair, forth and back, is a symmetric
  * step. Between pairs stresses, impulses and velocities are extrapolated (Nesterov's momentum); velocities are affine in the
  * stresses, so the pair stays consistent, and a visit needs no stress inside its cone. When the extrapolation points uphill it is
- * dropped: the plain sweep remains. A block that hardly changed is left out of some pairs. */
+ * dropped: the plain sweep remains. A block that hardly changed in both sweeps of a pair is left out of some pairs.
+ *
+ * What ends the solve is the residual of all stresses and contacts as they are, nothing moving, found anew (`check`). Whatever sweeps leave out or
+ * extrapolate is judged by it too: now and then while the solve lasts, and at its end. The best state found is kept, and is what a step without success
+ * returns: never worse than the one that it began with. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast") /* as -ffp-contract=fast: a x + y in one instruction */
 #else
@@ -22,9 +26,12 @@
 #include <string.h>
 
 enum { SUM_SQUARE, LARGEST, UPHILL, PLAIN_SQUARE, PLAIN_LARGEST, SUMS = NS_SUMS }; /* plain: without the weight of rest */
-enum { FIRST_VISITS = 10000000 }; /* of stresses, when there is nothing to start from */
+enum { LOOK_FROM = 64, LOOK_EVERY = 32 }; /* sweeps: those of a solve that lasts are checked while it runs, and the best state is kept */
+#define RELAXED 0.5     /* part of a change that a visit makes, where sweeps go forth only */
+#define STALLED 0.8     /* of the residual of the look before: one that has not fallen that far makes the sweeps go in pairs */
+#define ASTRAY 10       /* times the best residual: such a state is given up, and momentum with it */
 enum { CHECK_AGAIN = 8 }; /* sweeps later, when a check found more than they showed */
-#define MOST_MOMENTUM 16 /* Nesterov's t: more, and waves go to and fro that no restart sees */
+#define MOST_MOMENTUM (w->pairs ? 16 : 12) /* Nesterov's t: more, and waves go to and fro that no restart sees */
 enum { LEFT_OUT = 3, LEAVE_FROM = 16 }; /* pairs of sweeps without a block that is still; not in the first sweeps: what rests takes few */
 #define STILL 0.1       /* of the tolerances: a block that changes less is */
 enum { REST_SWEEPS = 6 }; /* stresses that are zero and stay so are left alone for so many sweeps; the final check sees all */
@@ -34,14 +41,18 @@ typedef struct sweep {
     double dt, beta;       /* of the extrapolation, for this sweep */
     double impulse_unit;   /* impulses to pascals */
     bool backward;
+    bool pairs;            /* sweeps forth and back, in full; else forth only, each change a part of what the law asks for */
     int64_t iterations, next_check;
     double mean, largest;  /* residual of the last sweep or check */
     double plain_mean, plain_largest; /* of the last check, as it is reported */
     int64_t stresses;
     bool converged, frozen, first;
+    bool plain;            /* no momentum, nothing left out: momentum went astray */
+    bool cancelled;
     bool wake;             /* visit those too that had no stress at their last visit */
     double t;              /* Nesterov's sequence */
     double uphill, last;   /* of the pair of sweeps; its residual */
+    double look;           /* residual when it was looked at last */
     double rest;           /* slower than this is rest */
     double strict;         /* part of the tolerances that is asked for */
     double still_square, still_largest; /* changes below which a block is left out, squared */
@@ -109,11 +120,14 @@ NS_INLINE bool visit(const sweep *w, ns_law_kind law, int64_t i, int count, doub
         ns_law_general(&y->frame[i], gamma, from, s->mu, to);
     else
         ns_law_newton(&y->frame[i], gamma, from, s->mu, to);
+    double part = w->pairs || !(to[0] > 0) ? 1 : RELAXED; /* what takes off does so fully */
     for (int k = 0; k < NS_S; k++) {
         change[k] = to[k] - from[k];
         square += change[k] * change[k];
         if (!w->backward)
             s->previous[k] = s->lambda[k];
+        change[k] *= part;
+        to[k] = from[k] + change[k];
         uphill += change[k] * (to[k] - s->previous[k]);
         s->lambda[k] = to[k];
     }
@@ -216,13 +230,18 @@ static void coast(const sweep *w, int64_t block)
     }
 }
 
-/* After a pair of sweeps: a block whose stresses hardly changed is left out of the next ones. */
-static void rest_block(const sweep *w, int64_t block, const double *sums)
+static bool is_still(const sweep *w, int64_t block, const double *sums)
 {
-    ns_system *y = w->y;
-    double count = __builtin_popcountll(y->active[block]);
-    bool still = w->iterations >= LEAVE_FROM && sums[SUM_SQUARE] < count * w->still_square && sums[LARGEST] < w->still_largest;
-    y->quiet[block] = still ? LEFT_OUT : 0;
+    return sums[SUM_SQUARE] < __builtin_popcountll(w->y->active[block]) * w->still_square && sums[LARGEST] < w->still_largest;
+}
+
+/* After a pair of sweeps: a block whose stresses hardly changed in both is left out of the next ones. What coasts is the change of the pair: a block
+ * that the sweep forth put right, and the one back did not touch, would go astray by beta + beta^2 + beta^3 of that change, and farther each time. */
+static void rest_block(const sweep *w, int64_t block, const double *back)
+{
+    const double *forth = w->y->partial + SUMS * block;
+    bool still = w->iterations >= LEAVE_FROM && !w->plain && is_still(w, block, forth) && is_still(w, block, back);
+    w->y->quiet[block] = still ? LEFT_OUT : 0;
 }
 
 static void sweep_block(const sweep *w, int64_t block)
@@ -232,7 +251,7 @@ static void sweep_block(const sweep *w, int64_t block)
     if (y->quiet[block]) { /* its sums stay as they were */
         if (!w->backward)
             coast(w, block);
-        else
+        if (w->backward || !w->pairs)
             y->quiet[block]--;
         return;
     }
@@ -272,7 +291,7 @@ static void sweep_block(const sweep *w, int64_t block)
         ns_store_tile(y, block, tile);
     }
 done:
-    if (w->backward)
+    if (w->backward || !w->pairs)
         rest_block(w, block, sums);
     memcpy(y->partial + SUMS * block, sums, sizeof sums);
 }
@@ -352,12 +371,15 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
     if (!FACTORISE(&factor, ww))
         return 0;
     SOLVE(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
+    for (int i = 0; i < RP_DIM; i++)
+        square += (to[i] - from[i]) * (to[i] - from[i]);
+    if (w->frozen) /* only asked */
+        return square * w->impulse_unit * w->impulse_unit;
     if (!w->backward)
         memcpy(c->previous, c->impulse, sizeof c->impulse);
     memset(c->impulse, 0, sizeof c->impulse);
     for (int i = 0; i < RP_DIM; i++) {
         double d = to[i] - from[i];
-        square += d * d;
         for (int a = 0; a < 3; a++)
             c->impulse[a] += to[i] * axes[i][a];
         for (int a = 0; a < RP_DIM; a++)
@@ -388,6 +410,7 @@ typedef struct team_job {
     int body_count;
     bool free_bodies;
     bool stop;
+    const volatile int *cancel; /* not 0: give up */
 } team_job;
 
 static void share(int64_t first, int64_t last, int worker, int size, int64_t *begin, int64_t *end)
@@ -505,28 +528,25 @@ static void collect(sweep *w, double sums[SUMS])
     w->plain_largest = sqrt(sums[PLAIN_LARGEST]) / y->stress_scale;
 }
 
-/* Part of the tolerances that is asked for. Nothing to start from: the first answer is worth an effort. */
-static double tightness(const sweep *w)
-{
-    return w->first ? 0.01 : w->strict;
-}
-
-static bool small_enough(const sweep *w)
+/* The residual in units of what is asked for; at most one is success. */
+static double merit(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return w->mean <= tightness(w) * p->tolerance && w->largest <= tightness(w) * p->tolerance_max;
+    double mean = w->mean / (w->strict * p->tolerance), largest = w->largest / (w->strict * p->tolerance_max);
+    return mean > largest ? mean : largest;
 }
 
-/* Worker 0 between sweeps: residual, momentum, whether to stop. */
+/* Nothing to start from: the first answer is worth an effort, within the limit of any step. */
+static double wanted(const sweep *w)
+{
+    return w->first ? NS_FIRST / w->strict : 1;
+}
+
+/* Worker 0 between sweeps: residual, momentum, whether to look at it closely, and whether to stop. */
 static void decide(team_job *q)
 {
     sweep *w = &q->w;
     const rp__nonsmooth_params *p = w->y->params;
-    int64_t limit = p->max_iterations;
-    if (w->first) { /* four times as many, and as many more as cost little */
-        int64_t cheap = FIRST_VISITS / (w->stresses + 1);
-        limit = cheap > 4 * limit ? cheap : 4 * limit;
-    }
     double sums[SUMS] = { 0 };
     if (q->free_bodies)
         free_contacts(w, q->bodies, sums);
@@ -534,7 +554,7 @@ static void decide(team_job *q)
     w->iterations++;
     w->uphill += sums[UPHILL];
     w->beta = 0;
-    if (w->backward && p->momentum && w->y->law != NS_LAW_LINEARISED) { /* where several stresses obey the law it goes astray */
+    if ((w->backward || !w->pairs) && p->momentum && !w->plain && w->y->law != NS_LAW_LINEARISED) { /* where several stresses obey the law it goes astray */
         /* Friction is not the gradient of anything: a residual that grows stops the momentum too. */
         if (w->uphill < 0 || w->mean > 1.3 * w->last)
             w->t = 1;
@@ -544,10 +564,42 @@ static void decide(team_job *q)
         w->uphill = 0;
         w->last = w->mean;
     }
-    w->backward = !w->backward;
+    w->backward = w->pairs && !w->backward;
     w->wake = w->iterations % REST_SWEEPS == 0;
-    q->stop = w->iterations >= limit;
-    w->frozen = q->stop || (w->iterations >= p->min_iterations && w->iterations >= w->next_check && small_enough(w));
+    w->cancelled = q->cancel && *q->cancel;
+    q->stop = w->cancelled || w->iterations >= p->max_iterations;
+    bool lasts = w->iterations >= LOOK_FROM && w->iterations % LOOK_EVERY == 0;
+    w->frozen = q->stop || lasts || (w->iterations >= p->min_iterations && w->iterations >= w->next_check && merit(w) <= wanted(w));
+}
+
+/* Worker 0 after a check: success, or the best state so far, or back to it. */
+static void judge(team_job *q)
+{
+    sweep *w = &q->w;
+    double sums[SUMS] = { 0 }, found;
+    if (q->free_bodies)
+        free_contacts(w, q->bodies, sums);
+    collect(w, sums);
+    found = merit(w);
+    w->converged = found <= 1;
+    w->frozen = false;
+    q->stop |= found <= wanted(w);
+    w->next_check = w->iterations + CHECK_AGAIN;
+    w->wake = true;
+    if (q->stop && w->converged)
+        return;
+    if (!w->pairs && w->iterations >= LOOK_FROM && w->iterations % LOOK_EVERY == 0) {
+        w->pairs = found > STALLED * w->look;
+        w->look = found;
+        w->t = w->pairs ? 1 : w->t, w->beta = w->pairs ? 0 : w->beta;
+    }
+    if (found < w->y->best.merit) {
+        NS(keep_iterate)(w->y, &w->y->best, found);
+    } else if (!(found < ASTRAY * w->y->best.merit) && !q->stop) {
+        NS(take_iterate)(w->y, &w->y->best);
+        memset(w->y->quiet, 0, (size_t)w->y->grid.blocks);
+        w->plain = w->pairs = true, w->beta = 0, w->backward = false;
+    }
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
@@ -563,19 +615,40 @@ static void iterate(void *context, rp__exec_team *team, int worker)
         if (!q->w.frozen)
             continue;
         check(q, team, worker);
-        if (worker == 0) {
-            double sums[SUMS] = { 0 };
-            collect(&q->w, sums);
-            q->stop |= small_enough(&q->w);
-            q->w.next_check = q->w.iterations + CHECK_AGAIN;
-            q->w.wake = true;
-            q->w.first = false; /* what was asked for is enough to be called converged */
-            q->w.converged = small_enough(&q->w);
-        }
+        if (worker == 0)
+            judge(q);
         rp__exec_team_barrier(team);
         if (q->stop)
             return;
     }
+}
+
+static void check_once(void *context, rp__exec_team *team, int worker)
+{
+    check(context, team, worker);
+}
+
+/* A solve without success ends with the best of what it began with, what it found on the way, and where it is. */
+static void end_with_best(team_job *q)
+{
+    sweep *w = &q->w;
+    ns_system *y = w->y;
+    double last = merit(w);
+    if (last < y->best.merit)
+        NS(keep_iterate)(y, &y->best, last);
+    NS(take_iterate)(y, &y->start);
+    for (int k = 0; k < 2; k++) { /* the start; then, unless it is the best, the best */
+        double sums[SUMS] = { 0 };
+        w->frozen = true, w->beta = 0;
+        rp__exec_team_run(check_once, q);
+        if (q->free_bodies)
+            free_contacts(w, q->bodies, sums);
+        collect(w, sums);
+        if (merit(w) <= y->best.merit)
+            break;
+        NS(take_iterate)(y, &y->best);
+    }
+    w->converged = merit(w) <= 1;
 }
 
 /* w = u / s, then the stresses and impulses at the start act on it. */
@@ -680,7 +753,7 @@ static void count_states(const ns_system *y, sweep *w)
             const ns_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
             if (!(s->lambda[0] > 0))
                 w->take_off++;
-            else if (ns_tangent_of(y, s->lambda) < s->mu * s->lambda[0] * (1 - 1e-9))
+            else if (ns_tangent_of(y, s->lambda) < s->mu * s->lambda[0] * (1 - 1e-3)) /* changes are made in part: what slides ends a little inside its cone */
                 w->stick++;
             else
                 w->slide++;
@@ -689,11 +762,13 @@ static void count_states(const ns_system *y, sweep *w)
 
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
 {
-    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->warm_count == 0, .wake = true }, .bodies = world->bodies, .body_count = world->body_count };
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->settled < NS_FIRST_STEPS, .wake = true }, .bodies = world->bodies, .body_count = world->body_count, .cancel = world->cancel };
     sweep *w = &q.w;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     w->strict = strictness(y, world, dt);
-    double still = STILL * tightness(w) * y->stress_scale;
+    w->pairs = !y->params->momentum || y->law == NS_LAW_LINEARISED;
+    w->look = INFINITY;
+    double still = STILL * w->strict * wanted(w) * y->stress_scale;
     w->still_square = pow(still * y->params->tolerance, 2), w->still_largest = pow(still * y->params->tolerance_max, 2);
     memset(y->quiet, 0, (size_t)y->grid.blocks);
     w->impulse_unit = 1 / (dt * pow(y->lattice.h, RP_DIM - 1));
@@ -707,10 +782,17 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
     memcpy(y->before, y->u, (size_t)nodes * NS_PAD * sizeof(double));
     if (world->body_count)
         memcpy(y->body_before, y->body_velocity, 6 * (size_t)world->body_count * sizeof(double));
+    RP_TRY(NS(reserve_iterates)(y));
+    NS(keep_iterate)(y, &y->start, INFINITY);
+    y->best.merit = INFINITY;
     if (w->stresses || y->contact_count)
         rp__exec_team_run(iterate, &q);
     else
         w->converged = true;
+    if (w->cancelled)
+        return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w->iterations);
+    if (!w->converged)
+        end_with_best(&q);
     /* A residual of tolerance × rho g L leaves velocities of dt / (rho h) times it: slower than that is not known from rest, and is
      * rest. What moves slower than the solver can tell would creep for ever else. */
     w->rest = y->params->rest * y->params->tolerance * y->fall * dt / y->lattice.h;

@@ -15,6 +15,7 @@ rp_result NS(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "nonsmooth/contact", RP_F64, 3 * y->warm_contact_count, y->warm_contact));
     RP_TRY(rp_state_add(out, "nonsmooth/born_count", RP_I64, 1, &y->born_count));
     RP_TRY(rp_state_add(out, "nonsmooth/born_volume", RP_F64, 1, &y->born_volume));
+    RP_TRY(rp_state_add(out, "nonsmooth/settled", RP_I64, 1, &y->settled));
     return RP_OK;
 }
 
@@ -39,6 +40,9 @@ rp_result NS(restore)(void *state, const rp_state *in)
     RP_TRY(find(in, "nonsmooth/born_volume", RP_F64, 1, &born_volume, &one));
     if (one != 1)
         return rp__base_fail(RP_BAD_FILE, "the state has %lld numbers in 'nonsmooth/born_volume' in place of one", (long long)one);
+    const rp_blob *settled = rp_state_find(in, "nonsmooth/settled"); /* states of before have none: their first steps are over */
+    if (settled && (settled->type != RP_I64 || settled->count != 1))
+        return rp__base_fail(RP_BAD_FILE, "the state has no usable number 'nonsmooth/settled'");
     RP_TRY(find(in, "nonsmooth/stress_node", RP_I32, 3, &node, &nodes));
     RP_TRY(find(in, "nonsmooth/stress", RP_F64, NS_S, &stress, &stresses));
     RP_TRY(find(in, "nonsmooth/contact_node", RP_I32, 4, &contact_node, &contact_nodes));
@@ -76,6 +80,9 @@ rp_result NS(restore)(void *state, const rp_state *in)
     y->warm_contact_count = contacts, y->warm_contact_capacity = contacts + 1;
     memcpy(&y->born_count, born_count->data, sizeof y->born_count);
     memcpy(&y->born_volume, born_volume->data, sizeof y->born_volume);
+    y->settled = NS_FIRST_STEPS;
+    if (settled)
+        memcpy(&y->settled, settled->data, sizeof y->settled);
     y->grid.blocks = 0; /* nothing to look at before the next step */
     return RP_OK;
 }

@@ -136,6 +136,18 @@ static void extra(rp_step_stats *stats, const char *name, double value)
     }
 }
 
+/* With nothing to start from, a solve may need more sweeps than a step has, and what is left of the weight moves what should rest. The stresses of rest do not
+ * depend on the step, so the first are short, sqrt(h / g) / 256, / 64, ...: each starts from the stresses that the one before found. */
+double NS(largest_step)(const void *state, const rp__world *world)
+{
+    const ns_system *y = state;
+    const double *g = world->def->gravity;
+    double weight = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    if (y->settled >= NS_FIRST_STEPS || !(weight > 0))
+        return INFINITY;
+    return sqrt(y->lattice.h / weight) * pow(4, (double)(y->settled - NS_FIRST_STEPS));
+}
+
 rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stats)
 {
     ns_system *y = state;
@@ -145,7 +157,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     y->params = world->params;
     y->varied = is_varied(world);
     if (world->particles->count == 0) {
-        y->warm_count = y->warm_contact_count = 0;
+        y->warm_count = y->warm_contact_count = y->settled = 0;
         y->grid.blocks = 0;
         return RP_OK;
     }
@@ -220,6 +232,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "split", (double)split);
     extra(stats, "merged", (double)merged);
     y->steps++;
+    y->settled++;
     y->last_dt = dt;
     return RP_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "body/body.h"
 #include "grid/grid.h"
+#include "nonsmooth/closure.h"
 #include "nonsmooth/params.h"
 #include "particles/particles.h"
 #include "sim/method.h"
@@ -117,6 +118,13 @@ typedef struct ns_touch {
     double share[NS_CORNERS];   /* N_j at the place */
 } ns_touch;
 
+/* Stresses, impulses and velocities at one moment of the solve, to come back to. */
+typedef struct ns_iterate {
+    int64_t stress_room, velocity_room, impulse_room, body_room; /* numbers that there is room for */
+    double *lambda, *u, *impulse, *body;
+    double merit;               /* its residual in units of what is asked for */
+} ns_iterate;
+
 /* Sums at the nodes of what particles bring. */
 enum { NS_MASS, NS_MOMENTUM /* RP_DIM of them */ };
 
@@ -196,6 +204,8 @@ typedef struct ns_system {
     double *body_inverse;       /* 36 a body */
     int body_capacity;
 
+    ns_iterate start, best;     /* of the solve */
+
     double stress_scale;        /* rho (g L + u^2) */
     double strict;              /* factor of the tolerances: rho (g min(L, 4 h) + u^2) over the typical stress */
     double fall;                /* g L */
@@ -204,6 +214,7 @@ typedef struct ns_system {
     unsigned char *remove;
     int64_t remove_capacity;
     int64_t steps;
+    int64_t settled;            /* steps since there was nothing to start from */
     int64_t born_count;         /* particles made so far, and their volume: the mean decides about splitting */
     double born_volume;
 
@@ -306,6 +317,12 @@ rp_result NS(keep_warm)(ns_system *y);
 
 /* solver_dim.c: u and lambda. */
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report);
+
+/* iterate_dim.c: a state of the solve kept and taken up again (with nothing to extrapolate from). */
+rp_result NS(reserve_iterates)(ns_system *y);
+void NS(keep_iterate)(const ns_system *y, ns_iterate *to, double merit);
+void NS(take_iterate)(ns_system *y, const ns_iterate *from);
+void NS(release_iterate)(ns_iterate *iterate);
 
 /* Power taken by friction: -sum lambda : gamma [W]. */
 double NS(dissipation)(const ns_system *y);

@@ -84,6 +84,8 @@ void NS(release)(ns_system *y)
 {
     free_node_arrays(y);
     RP_D(rp__grid_free)(&y->grid);
+    NS(release_iterate)(&y->start);
+    NS(release_iterate)(&y->best);
     rp__base_free(y->contacts);
     rp__base_free(y->touches);
     rp__base_free(y->free_contact);

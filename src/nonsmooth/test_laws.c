@@ -221,6 +221,7 @@ static void linearised_column_rests(void **state)
         rp_step_stats stats;
         scene_begin(&s, dim, 0.05, cells, from, to);
         scene_set(&s, "yield", "linearised");
+        scene_set(&s, "max_iterations", "20000"); /* plain sweeps, the first from nothing */
         scene_start(&s);
         for (int k = 0; k < 100; k++) {
             scene_step(&s, &stats);

@@ -23,6 +23,7 @@ struct rp_world {
     int64_t cells[3];                   /* of the domain */
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
+    const volatile int *cancel;         /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */
 };
 typedef struct rp_world rp__world;
 

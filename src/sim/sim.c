@@ -73,7 +73,8 @@ static rp_result make_bodies(rp_sim *sim)
 {
     sim->world.bodies = RP_NEW_ARRAY(rp__body, sim->def.body_count);
     sim->jump_told = RP_NEW_ARRAY(bool, sim->def.body_count);
-    if (!sim->world.bodies || !sim->jump_told)
+    sim->bodies_before = RP_NEW_ARRAY(rp__body, sim->def.body_count);
+    if (!sim->world.bodies || !sim->jump_told || !sim->bodies_before)
         return RP_OUT_OF_MEMORY;
     for (int b = 0; b < sim->def.body_count; b++) {
         RP_TRY(rp__body_init(&sim->world.bodies[b], &sim->def.bodies[b], sim->def.dim, 0));
@@ -180,6 +181,7 @@ void rp_sim_destroy(rp_sim *sim)
         rp__base_free(sim->emitters[e].sites);
     rp__base_free(sim->world.bodies);
     rp__base_free(sim->jump_told);
+    rp__base_free(sim->bodies_before);
     rp__base_free(sim->emitters);
     rp__base_free(sim->flags);
     rp__sim_drive_free(sim);
@@ -359,6 +361,18 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
     return RP_OK;
 }
 
+/* After a step that was given up: what a checkpoint holds of the bodies is as it was. */
+static void take_bodies_back(rp_sim *sim)
+{
+    for (int b = 0; b < sim->world.body_count; b++) {
+        rp__body *body = &sim->world.bodies[b];
+        const rp__body *was = &sim->bodies_before[b];
+        body->pose = was->pose, body->present = was->present;
+        body->velocity = was->velocity, body->omega = was->omega;
+        body->force = was->force, body->torque = was->torque;
+    }
+}
+
 /* What the next step starts from, and how long it may be. */
 static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
 {
@@ -404,9 +418,13 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
         dt = event - sim->time, latest = event, stats->limit = "action";
     if (shortened)
         dt = latest - sim->time, stats->limit = "until";
+    if (sim->world.body_count)
+        memcpy(sim->bodies_before, sim->world.bodies, (size_t)sim->world.body_count * sizeof *sim->bodies_before);
     sim->drive.stepping = true;
     rp_result result = advance(sim, dt, stats);
     sim->drive.stepping = false;
+    if (result == RP_CANCELLED)
+        take_bodies_back(sim);
     RP_TRY(result);
     if ((shortened || at_event) && !sim->at_frame)
         stats->time = sim->time = latest; /* to the bit */
@@ -448,6 +466,11 @@ bool rp_sim_done(const rp_sim *sim)
 void rp_sim_set_threads(rp_sim *sim, int threads)
 {
     sim->def.threads = threads;
+}
+
+void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag)
+{
+    sim->world.cancel = flag;
 }
 
 const rp_sim_def *rp_sim_definition(const rp_sim *sim)

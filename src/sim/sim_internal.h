@@ -41,6 +41,7 @@ struct rp_sim {
     int64_t step, frame;
     double time;
     bool at_frame;
+    rp__body *bodies_before; /* as they were when the step began; shapes and definitions in them are not owned */
     bool *jump_told;      /* a body: its jump was reported */
     unsigned char *flags; /* a particle: to be removed */
     int64_t flags_capacity;
