@@ -3,7 +3,7 @@ BUILD  ?= build
 JOBS   ?= $(shell nproc)
 PRESET ?= release
 
-.PHONY: all packages configure build demo test check-all check-clang check-asan check-tsan check-fuzz bench validate validate-all gallery clean help
+.PHONY: all packages configure build demo test check-all check-clang check-asan check-tsan check-fuzz bench soak validate validate-all gallery clean help
 
 all: build
 
@@ -16,6 +16,7 @@ help:
 	@echo "     check-tsan     the tests that share work out to threads, under the thread sanitizer"
 	@echo "     check-fuzz     every fuzzer for FUZZ_SECONDS (30)"
 	@echo "make validate  numbers beside theory and experiments, to docs/validation.md;  make validate-all  the costly ones too"
+	@echo "make soak      random scenes and what must hold of any run; SOAK='--count 200 --seed 1 --keep out/soak' (docs/soak.md)"
 	@echo "make bench     benchmarks;  make gallery  pictures of every bundled scene"
 
 packages:
@@ -40,6 +41,10 @@ check-all: packages
 
 check-clang check-asan check-tsan check-fuzz: packages
 	@tools/check_all $(@:check-%=%)
+
+SOAK ?= --count 100 --seed 1 --keep out/soak
+soak: build
+	@tools/soak --repose $(BUILD)/repose $(SOAK)
 
 bench: build
 	@tools/bench $(BUILD)

@@ -117,14 +117,32 @@ static rp__vec3 bounce(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, const 
 }
 
 /* The velocity at the place of impact: gravity did work g·d on the way d from there to the end of the flight, which never
- * happened. It is taken from the normal part, so that energy does not grow. */
+ * happened. It is taken from the normal part, and what that does not hold from the rest, so that energy does not grow. */
 static rp__vec3 at_impact(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, rp__vec3 d, const double gravity[3])
 {
-    double vn = rp__vec3_dot(rp__vec3_sub(v, surface_velocity), n);
+    rp__vec3 w = rp__vec3_sub(v, surface_velocity);
+    double vn = rp__vec3_dot(w, n);
     if (vn >= 0)
         return v;
-    double less = vn * vn - 2 * rp__vec3_dot(rp__vec3_load(gravity), d);
-    return rp__vec3_axpy(-sqrt(fmax(less, 0)) - vn, n, v);
+    double left = vn * vn - 2 * rp__vec3_dot(rp__vec3_load(gravity), d);
+    rp__vec3 along = rp__vec3_axpy(-vn, n, w);
+    double square = rp__vec3_dot(along, along);
+    if (left < 0)
+        along = square > 0 ? rp__vec3_scale(sqrt(fmax(square + left, 0) / square), along) : along;
+    return rp__vec3_add(surface_velocity, rp__vec3_axpy(-sqrt(fmax(left, 0)), n, along));
+}
+
+/* Where a path that met the body at `at` ends: it goes on along the surface with what is left of the way, and stops where it meets
+ * the body again. All in the body's frame; `n` is the normal at `at`, outside which everything stays by `out`. */
+static rp__vec3 slide(const rp__body *body, rp__vec3 at, rp__vec3 end, rp__vec3 n, double tiny, double out)
+{
+    rp__pose none = rp__pose_identity();
+    rp__vec3 left = rp__vec3_sub(end, at), again, m;
+    rp__vec3 along = rp__vec3_add(at, rp__vec3_axpy(-rp__vec3_dot(left, n), n, left));
+    if (!rp__body_path_meets(body, at, along, tiny, &again))
+        return along;
+    double depth = rp__body_distance(body, &none, again, &m);
+    return rp__vec3_axpy(out - depth, m, again);
 }
 
 static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
@@ -145,6 +163,7 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
             continue;
         double depth = rp__body_distance(body, &none, at, &n);
         at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */
+        at = slide(body, at, b, n, tiny, 2 * tiny);
         rp__vec3 x = rp__pose_apply(&body->pose_next, at), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         n = rp__quat_rotate(body->pose_next.orientation, n);
         rp__vec3 moving = rp__body_velocity_at(body, x);
