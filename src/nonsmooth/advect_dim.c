@@ -18,6 +18,7 @@ typedef struct job {
     double *pressure, *smooth;  /* stress: p; p without its alternating part */
     double pressed;             /* above this pressure grains touch */
     double carried;             /* a smaller change of velocity than this: gravity does not act alone */
+    double cell_volume;
     bool varied;
     double low[3], high[3];     /* particles stay between */
 } job;
@@ -40,6 +41,24 @@ NS_INLINE ns_four interpolate(const ns_four *c, const double *t, ns_four *d)
     d[1] = a1 - a0;
     return a0 + t[1] * d[1];
 #endif
+}
+
+/* Velocities at the corners as far as others than particle i move them; the rest is its own. False: all of them are known. */
+static bool own_corners(const job *w, int64_t i, const int64_t *node, const double *t, ns_four v, const ns_four *corner, ns_four *known)
+{
+    const rp__particles *p = w->world->particles;
+    double full = p->mass[i] / p->volume[i] * w->world->materials[p->material[i]].volume_fraction * w->cell_volume;
+    bool less = false;
+    for (int k = 0; k < NS_CORNERS; k++) {
+        double own = p->mass[i];
+        for (int a = 0; a < RP_DIM; a++)
+            own *= (k >> a & 1) ? t[a] : 1 - t[a];
+        double part = (w->y->mass[node[k]] - own) / (NS_OTHERS * full);
+        part = part < 1 ? part > 0 ? part : 0 : 1;
+        less |= part < 1;
+        known[k] = v + part * (corner[k] - v);
+    }
+    return less;
 }
 
 /* The velocity gradient that grains in contact keep.
@@ -159,6 +178,12 @@ NS_INLINE void stretch(const job *w, int64_t i, double c[3][3])
                 sum += af[r][k] * a[s][k];
             w->ellipsoid[at[r][s]][i] = sum;
         }
+    double kept[6];
+    for (int k = 0; k < 6; k++)
+        kept[k] = w->ellipsoid[k][i];
+    NS(clamp_ellipsoid)(kept, w->size[i] / NS_DRAWN, w->size[i] * NS_DRAWN);
+    for (int k = 0; k < 6; k++)
+        w->ellipsoid[k][i] = kept[k];
 }
 
 /* Shear rate sqrt(2 D':D'), D' the deviator of the strain rate. */
@@ -328,6 +353,13 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                 for (int b = 0; b < RP_DIM; b++)
                     c[a][b] = d[b][a] * inverse_h;
             }
+            ns_four known[NS_CORNERS];
+            if (own_corners(w, i, node, t, v, corner, known)) {
+                interpolate(known, t, d);
+                for (int a = 0; a < RP_DIM; a++)
+                    for (int b = 0; b < RP_DIM; b++)
+                        c[a][b] = d[b][a] * inverse_h;
+            }
             loosen(w, i, c, v[3], before);
             double seen[3][3];
             bool touches = w->looseness[i] == 0;
@@ -373,7 +405,7 @@ void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double 
 void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement)
 {
     const rp__particles *p = world->particles;
-    job w = { .y = y, .world = world, .dt = dt, .displacement = displacement };
+    job w = { .y = y, .world = world, .dt = dt, .displacement = displacement, .cell_volume = pow(y->lattice.h, RP_DIM) };
     for (int c = 0; c < 9; c++)
         w.gradient[c] = rp__particles_f64(p, y->first_field + RP__NS_GRADIENT, c);
     for (int c = 0; c < 6; c++)

@@ -7,9 +7,9 @@
  * children sit there (at most half a cell away), with half the volume and mass, the same velocity and gradient (a gradient found near
  * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the id, the second gets a new one.
  *
- * Merge: two particles of a cell that has half as many particles again as a full cell at birth, at most the mean volume together (no
- * limit in a cell with more than most_per_cell), closer than the sum of their radii, and not drawn out together. Volume, mass, centre of mass, momentum and second moment are kept;
- * the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
+ * Merge: in a cell with more than half as many particles again as its volume had at birth, a particle and the nearest one with which it is at most the mean volume
+ * (no limit in a cell with more than most_per_cell), when they are nearer to each other than particles at birth. Volume, mass, centre of mass and momentum are kept, the second moment as far as the
+ * merged one is round enough not to be split again (thin pairs would else stay for ever, and their number grow); the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
 #include "nonsmooth/system.h"
 
 #include "base/error.h"
@@ -69,6 +69,39 @@ static void axes(const store *s, int64_t i, double *longest, double *shortest, d
 #endif
     *longest = sqrt(value[2] > 0 ? value[2] : 0);
     *shortest = sqrt(value[0] > 0 ? value[0] : 0);
+}
+
+void NS(clamp_ellipsoid)(double *f, double low, double high)
+{
+    low *= low, high *= high;
+#if RP_DIM == 2
+    double half = 0.5 * (f[1] - f[0]), root = sqrt(half * half + f[3] * f[3]), mean = 0.5 * (f[0] + f[1]), a = mean - root, b = mean + root;
+    if (a >= low && b <= high)
+        return;
+    double x = f[3], y = b - f[0];
+    if (!(fabs(x) + fabs(y) > 1e-14 * b))
+        x = 1, y = 0;
+    double n = sqrt(x * x + y * y);
+    x /= n, y /= n;
+    a = a > low ? a < high ? a : high : low, b = b > low ? b < high ? b : high : low;
+    f[0] = a + (b - a) * x * x, f[1] = a + (b - a) * y * y, f[3] = (b - a) * x * y;
+#else
+    static const int at[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+    double minor = f[0] * f[1] - f[3] * f[3] + f[0] * f[2] - f[4] * f[4] + f[1] * f[2] - f[5] * f[5];
+    double det = f[0] * (f[1] * f[2] - f[5] * f[5]) - f[3] * (f[3] * f[2] - f[5] * f[4]) + f[4] * (f[3] * f[5] - f[1] * f[4]);
+    if (f[0] + f[1] + f[2] <= high && det > low * minor) /* the trace is more than the largest, det / minor less than the least */
+        return;
+    double value[3];
+    rp__mat3 v;
+    rp__math_eigen_sym3(f, value, &v);
+    for (int k = 0; k < 3; k++)
+        value[k] = value[k] > low ? value[k] < high ? value[k] : high : low;
+    for (int c = 0; c < 6; c++) {
+        f[c] = 0;
+        for (int k = 0; k < 3; k++)
+            f[c] += value[k] * v.m[at[c][0]][k] * v.m[at[c][1]][k];
+    }
+#endif
 }
 
 /* With R the square of the ratio of the longest to the shortest semi-axis, an ellipsoid stretched that far has (trace / d)^d / det at least
@@ -152,26 +185,31 @@ static void merged_ellipsoid(const store *s, int64_t i, int64_t j, double *f)
         f[c] = ui * s->f[c][i] + uj * s->f[c][j] + MOMENT * ui * uj * dx[at[c][0]] * dx[at[c][1]];
 }
 
-/* `least`: of a stretch that would split them again. */
-static bool can_merge(const store *s, int64_t i, int64_t j, double mean, bool crowded, double least)
+static double apart(const rp__particles *p, int64_t i, int64_t j)
 {
-    const rp__particles *p = s->p;
-    if (p->material[i] != p->material[j])
-        return false;
-    if (!crowded && p->volume[i] + p->volume[j] > 1.01 * mean)
-        return false;
-    double d = 0, reach = s->size[i] + s->size[j];
+    double d = 0;
     for (int a = 0; a < RP_DIM; a++)
         d += (p->x[a][i] - p->x[a][j]) * (p->x[a][i] - p->x[a][j]);
-    if (!(d < reach * reach))
-        return false;
-    double f[6];
-    merged_ellipsoid(s, i, j, f);
-    return crowded || !may_be_stretched(f, least);
+    return d;
 }
 
-/* j goes into i. */
-static void merge_pair(const store *s, int64_t i, int64_t j)
+/* The nearest of the particles up to `last` that i may merge with; -1: none. */
+static int64_t partner(const ns_system *y, const rp__world *world, const store *s, int64_t i, int64_t last, double usual, bool crowded)
+{
+    const rp__particles *p = s->p;
+    double reach = 2 * s->size[i] * pow(usual / p->volume[i], 1.0 / RP_DIM), nearest = reach * reach;
+    int64_t found = -1;
+    for (int64_t j = i + 1; j < last; j++)
+        if (!y->remove[j] && p->material[i] == p->material[j] && (crowded || p->volume[i] + p->volume[j] <= 1.01 * usual) &&
+            apart(p, i, j) < nearest && !parted_pair(world, y->lattice.h, p, i, j)) {
+            nearest = apart(p, i, j);
+            found = j;
+        }
+    return found;
+}
+
+/* j goes into i; the longest semi-axis of what comes out is at most `ratio` times the shortest. */
+static void merge_pair(const store *s, int64_t i, int64_t j, double ratio)
 {
     rp__particles *p = s->p;
     double vi = p->volume[i], vj = p->volume[j], mi = p->mass[i], mj = p->mass[j], dx[3] = { 0 };
@@ -180,6 +218,8 @@ static void merge_pair(const store *s, int64_t i, int64_t j)
     for (int a = 0; a < RP_DIM; a++)
         dx[a] = p->x[a][j] - p->x[a][i];
     merged_ellipsoid(s, i, j, f);
+    double size = pow(pow(s->size[i], RP_DIM) + pow(s->size[j], RP_DIM), 1.0 / RP_DIM), round = sqrt(ratio);
+    NS(clamp_ellipsoid)(f, size / round, size * round);
     for (int c = 0; c < 6; c++)
         s->f[c][i] = f[c];
     for (int c = 0; c < 9; c++)
@@ -193,7 +233,7 @@ static void merge_pair(const store *s, int64_t i, int64_t j)
     s->looseness[i] = ui * s->looseness[i] + uj * s->looseness[j];
     for (int c = 0; s->nu[0] && c < 6; c++)
         s->nu[c][i] = ui * s->nu[c][i] + uj * s->nu[c][j];
-    s->size[i] = pow(pow(s->size[i], RP_DIM) + pow(s->size[j], RP_DIM), 1.0 / RP_DIM);
+    s->size[i] = size;
     p->volume[i] = vi + vj;
     p->mass[i] = mi + mj;
     if (vj > vi)
@@ -224,30 +264,27 @@ static bool reserve_marks(ns_system *y, int64_t count)
     return true;
 }
 
-/* Merges within runs of one cell, as long as there are more than `enough`; returns how many are gone. `usual`: volume of a particle at
- * its birth. */
-static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s, double usual, double enough)
+/* Merges within runs of one cell; returns how many are gone. `usual`: volume of a particle at its birth. */
+static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s, double usual)
 {
     const rp__particles *p = s->p;
     int64_t merged = 0;
-    double together = least_stretch(0.7 * y->params->split_ratio);
     for (int64_t first = 0, last; first < p->count; first = last) {
         int64_t key = cell_of(y, p, first);
+        double volume = p->volume[first];
         for (last = first + 1; last < p->count && last - first < 4096 && cell_of(y, p, last) == key;)
-            last++;
+            volume += p->volume[last++];
         bool crowded = last - first > y->params->most_per_cell;
-        int64_t left = last - first;
-        for (int64_t i = first; i < last && (double)left > enough; i++) {
-            if (y->remove[i] || (!crowded && p->volume[i] > 0.75 * usual))
+        double left = (double)(last - first), enough = NS_MANY * volume / usual + 1;
+        enough = crowded && (double)y->params->most_per_cell < enough ? (double)y->params->most_per_cell : enough;
+        for (int64_t i = first; i < last && left > enough; i++) {
+            int64_t j = y->remove[i] || (!crowded && p->volume[i] > 0.75 * usual) ? -1 : partner(y, world, s, i, last, usual, crowded);
+            if (j < 0)
                 continue;
-            for (int64_t j = i + 1; j < last; j++)
-                if (!y->remove[j] && can_merge(s, i, j, usual, crowded, together) && !parted_pair(world, y->lattice.h, p, i, j)) {
-                    merge_pair(s, i, j);
-                    y->remove[j] = GONE;
-                    merged++;
-                    left--;
-                    break;
-                }
+            merge_pair(s, i, j, 0.5 * y->params->split_ratio);
+            y->remove[j] = GONE;
+            merged++;
+            left--;
         }
     }
     return merged;
@@ -309,10 +346,8 @@ rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *spl
     memset(y->remove, 0, (size_t)count);
     store s = look(y, p);
     double usual = y->born_volume / (double)y->born_count;
-    double enough = 1.5 * pow(y->lattice.h, RP_DIM) * world->materials[0].volume_fraction / usual; /* half as many again as at first */
-    enough = enough < (double)y->params->most_per_cell ? enough : (double)y->params->most_per_cell;
     if (y->params->merge)
-        *merged = merge_cells(y, world, &s, usual, enough);
+        *merged = merge_cells(y, world, &s, usual);
     int64_t wanted = y->params->split ? mark_long(y, &s, usual) : 0;
     if (wanted && count + wanted <= world->def->particle_limit) {
         int64_t to;

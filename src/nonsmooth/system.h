@@ -351,6 +351,8 @@ rp_result NS(gather_orientation)(ns_system *y, const rp__world *world);
 void NS(turn)(ns_system *y, const rp__world *world, double dt);
 
 /* split_dim.c */
+/* F with its semi-axes between `low` and `high`. */
+void NS(clamp_ellipsoid)(double *f, double low, double high);
 rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged);
 
 /* fields_dim.c */

@@ -148,7 +148,7 @@ static void orientation_is_kept_to_the_bit(void **state)
     scene_start(&whole);
     scene_start(&resumed);
     scene_start(&threaded);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 8; k++)
         scene_step(&whole, &stats);
     rp_state kept = { 0 };
     assert_int_equal(rp_sim_save(whole.sim, &kept), RP_OK);
@@ -158,7 +158,7 @@ static void orientation_is_kept_to_the_bit(void **state)
         scene_step(&whole, &stats);
         scene_step(&resumed, &stats);
     }
-    for (int k = 0; k < 7; k++)
+    for (int k = 0; k < 11; k++)
         scene_step(&threaded, &stats);
     rp_state x = { 0 }, y = { 0 }, z = { 0 };
     assert_int_equal(rp_sim_save(whole.sim, &x), RP_OK);

@@ -387,10 +387,93 @@ static void out_of_memory_is_told(void **state)
     }
 }
 
+/* A particle alone at its nodes tells itself nothing: a gradient that it came to does not stay, and its ellipsoid does not grow. */
+static void lone_particles_keep_no_gradient(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        const int cells[3] = { 40, 40, 40 };
+        const double from[3] = { 19, 19, 19 }, to[3] = { 21, 21, 21 };
+        scene s;
+        rp_step_stats stats;
+        scene_begin(&s, dim, 0.02, cells, from, to);
+        s.def.gravity[dim - 1] = 0;
+        const char *variables[] = { "x", "y", "z" }; /* flies apart: after 0.2 s every particle is alone */
+        assert_int_equal(rp_expression_create(dim == 2 ? "20 * (x - 0.4), 20 * (y - 0.4), 0" : "20 * (x - 0.4), 20 * (y - 0.4), 20 * (z - 0.4)", variables, 3, 3,
+                                              &s.grains[0].velocity_field),
+                         RP_OK);
+        for (int f = 0; f < 6; f++)
+            s.def.wall[f].kind = RP_SLIP;
+        scene_start(&s);
+        while (rp_sim_time(s.sim) < 0.4)
+            scene_step(&s, &stats);
+        int64_t n;
+        double most = 0, longest = 0;
+        const double *size = scene_field(&s, "size", 0, &n);
+        for (int c = 0; c < dim; c++) {
+            const double *f = scene_field(&s, "ellipsoid", c, NULL);
+            for (int64_t i = 0; i < n; i++)
+                longest = fmax(longest, sqrt(f[i]) / size[i]);
+        }
+        for (int c = 0; c < 9; c++) {
+            const double *g = scene_field(&s, "gradient", c, NULL);
+            for (int64_t i = 0; i < n; i++)
+                most = fmax(most, fabs(g[i]));
+        }
+        if (!(most < 0.5 && longest <= 8.001))
+            fail_msg("%dD: a gradient of %g /s is left, a semi-axis of %g sizes", dim, most, longest);
+        rp_expression_release(s.grains[0].velocity_field);
+        scene_end(&s);
+    }
+}
+
+/* A bed that is stirred keeps its number of particles, and their ellipsoids their size. */
+static void stirred_particles_stay_few(void **state)
+{
+    (void)state;
+    const int cells[3] = { 24, 20, 1 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 24, 12, 1 };
+    scene s;
+    rp_step_stats stats;
+    rp_shape *shape;
+    rp_motion *motion;
+    double centre[3] = { 0 };
+    scene_begin(&s, 2, 0.02, cells, from, to);
+    s.def.frame_rate = 25;
+    assert_int_equal(rp_shape_sphere(centre, 0.05, &shape), RP_OK);
+    assert_int_equal(rp_motion_expression("0.24 + 0.1*math.sin(4*t), 0.15 - 0.05*math.cos(4*t), 0", &motion), RP_OK);
+    rp_body_def rod = rp_default_body_def();
+    rod.name = "rod", rod.shape = shape, rod.motion = motion;
+    rod.surface = (rp_surface){ RP_FRICTIONAL, 0.5, 0 };
+    s.def.bodies = &rod;
+    s.def.body_count = 1;
+    scene_start(&s);
+    double begin = (double)rp_sim_particle_count(s.sim), most = 0;
+    while (rp_sim_time(s.sim) < 3) {
+        scene_step(&s, &stats);
+        most = fmax(most, (double)stats.particles);
+    }
+    int64_t n;
+    double longest = 0;
+    const double *size = scene_field(&s, "size", 0, &n);
+    for (int c = 0; c < 2; c++) {
+        const double *f = scene_field(&s, "ellipsoid", c, NULL);
+        for (int64_t i = 0; i < n; i++)
+            longest = fmax(longest, sqrt(f[i]) / size[i]);
+    }
+    if (!(most < 1.6 * begin && longest < 8.001))
+        fail_msg("%g particles of %g, a semi-axis of %g sizes", most, begin, longest);
+    scene_end(&s);
+    rp_shape_release(shape);
+    rp_motion_release(motion);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clouds_keep_momentum),
+        cmocka_unit_test(lone_particles_keep_no_gradient),
+        cmocka_unit_test(stirred_particles_stay_few),
         cmocka_unit_test(loose_grains_fall_freely),
         cmocka_unit_test(energy_never_grows),
         cmocka_unit_test(threads_give_the_same_bytes),
