@@ -277,6 +277,10 @@ rp_result rp__sim_append_body(rp_sim *sim, const rp_body_def *def)
     if (!told)
         return RP_OUT_OF_MEMORY;
     sim->jump_told = told;
+    rp__body *kept = rp__base_realloc_array(sim->bodies_before, (size_t)count + 1, sizeof *kept);
+    if (!kept)
+        return RP_OUT_OF_MEMORY;
+    sim->bodies_before = kept;
     rp_body_def own = *def;
     size_t size = strlen(def->name) + 1;
     char *name = rp__arena_alloc(&sim->arena, size);

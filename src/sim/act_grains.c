@@ -18,8 +18,7 @@ rp_result rp__sim_do_grains_add(rp_sim *sim, rp__action *action)
     return RP_OK;
 }
 
-/* Where each particle is, by its id; -1: nowhere. */
-static rp_result places_by_id(const rp_sim *sim, int64_t **out)
+rp_result rp__sim_places_by_id(const rp_sim *sim, int64_t **out)
 {
     const rp__particles *p = &sim->particles;
     int64_t *at = RP_NEW_ARRAY(int64_t, p->next_id + 1);
@@ -48,7 +47,7 @@ rp_result rp__sim_do_grains_remove(rp_sim *sim, rp__action *action)
     } else {
         int64_t *at = NULL;
         RP_TRY(rp__sim_flags(sim));
-        RP_TRY(places_by_id(sim, &at));
+        RP_TRY(rp__sim_places_by_id(sim, &at));
         for (int64_t k = 0; k < action->id_count; k++) {
             int64_t i = place_of(sim, at, action->ids[k]);
             if (i >= 0)
@@ -167,7 +166,7 @@ rp_result rp__sim_do_edit(rp_sim *sim, rp__action *action)
     if (action->value_count != action->id_count * info->components)
         return rp__base_fail(RP_BAD_ARGUMENT, "an edit of '%s' has %lld values for %lld particles of %d components", info->name,
                              (long long)action->value_count, (long long)action->id_count, info->components);
-    RP_TRY(places_by_id(sim, &at));
+    RP_TRY(rp__sim_places_by_id(sim, &at));
     rp_result result = RP_OK;
     for (int64_t k = 0; k < action->id_count && result == RP_OK; k++) {
         if (place_of(sim, at, action->ids[k]) < 0)

@@ -125,10 +125,50 @@ static void apply(rp_sim *sim, const rp_force_def *def, double dt)
     rp__exec_for(sim->particles.count, CHUNK, push_chunk, &w);
 }
 
-void rp__sim_apply_forces(rp_sim *sim, double dt)
+static void forget_before(rp__sim_drive *drive)
 {
-    for (int64_t f = 0; f < sim->drive.force_count; f++)
-        apply(sim, sim->drive.forces[f], dt);
+    rp__base_free(drive->velocity_before);
+    rp__base_free(drive->id_before);
+    drive->velocity_before = NULL;
+    drive->id_before = NULL;
+    drive->before_count = 0;
+}
+
+rp_result rp__sim_apply_forces(rp_sim *sim, double dt)
+{
+    rp__sim_drive *drive = &sim->drive;
+    const rp__particles *p = &sim->particles;
+    forget_before(drive);
+    if (sim->world.cancel) {
+        drive->velocity_before = RP_NEW_ARRAY(double, 3 * p->count);
+        drive->id_before = RP_NEW_ARRAY(int64_t, p->count);
+        if (!drive->velocity_before || !drive->id_before)
+            return RP_OUT_OF_MEMORY;
+        drive->before_count = p->count;
+        for (int64_t i = 0; i < p->count; i++) {
+            drive->id_before[i] = p->id[i];
+            for (int a = 0; a < 3; a++)
+                drive->velocity_before[3 * i + a] = p->v[a][i];
+        }
+    }
+    for (int64_t f = 0; f < drive->force_count; f++)
+        apply(sim, drive->forces[f], dt);
+    return RP_OK;
+}
+
+rp_result rp__sim_take_forces_back(rp_sim *sim)
+{
+    rp__sim_drive *drive = &sim->drive;
+    int64_t *at = NULL;
+    if (drive->before_count == 0)
+        return RP_CANCELLED;
+    RP_TRY(rp__sim_places_by_id(sim, &at));
+    for (int64_t i = 0; i < drive->before_count; i++)
+        for (int a = 0; a < 3 && at[drive->id_before[i]] >= 0; a++)
+            sim->particles.v[a][at[drive->id_before[i]]] = drive->velocity_before[3 * i + a];
+    rp__base_free(at);
+    forget_before(drive);
+    return RP_CANCELLED;
 }
 
 /* max r / (r² + c²) = 1 / (2 c) and max r / (r² + c²)^(3/2) = 2 / (3 √3 c²) */

@@ -30,6 +30,8 @@ void rp__sim_drive_free(rp_sim *sim)
     rp__sim_clear_forces(sim);
     rp__base_free(sim->drive.forces);
     rp__base_free(sim->drive.callbacks);
+    rp__base_free(sim->drive.velocity_before);
+    rp__base_free(sim->drive.id_before);
     rp__base_free(sim->drive.edit.before);
     rp__base_free(sim->drive.key_off);
     rp__text_free(&sim->drive.added);

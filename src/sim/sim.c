@@ -335,7 +335,7 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
     }
     tell_jumps(sim, dt);
     if (sim->drive.force_count)
-        rp__sim_apply_forces(sim, dt);
+        RP_TRY(rp__sim_apply_forces(sim, dt));
     RP_TRY(sim->calls->step(sim->state, world, dt, stats));
     rp__body_room room = body_room(sim);
     RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
@@ -427,8 +427,10 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     sim->drive.stepping = true;
     rp_result result = advance(sim, dt, stats);
     sim->drive.stepping = false;
-    if (result == RP_CANCELLED)
+    if (result == RP_CANCELLED) {
         take_bodies_back(sim);
+        RP_TRY(rp__sim_take_forces_back(sim));
+    }
     RP_TRY(result);
     if ((shortened || at_event) && !sim->at_frame)
         stats->time = sim->time = latest; /* to the bit */

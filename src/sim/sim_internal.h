@@ -40,6 +40,9 @@ typedef struct rp__sim_drive {
     int64_t callback_count, callback_capacity;
     rp_force_def **forces; /* that act now */
     int64_t force_count, force_capacity;
+    double *velocity_before; /* of the particles of id_before: before the forces of a step that may be given up */
+    int64_t *id_before;
+    int64_t before_count;
     rp__text added;       /* the lines of the bodies that were added, in the order of their indices */
     rp__sim_edit edit;
     bool *key_off;        /* a key of the definition: its parameter was set from outside */
@@ -101,7 +104,9 @@ void rp__sim_drop_added_bodies(rp_sim *sim);
 
 /* force.c: before a step of length dt; the largest acceleration known beforehand. */
 rp_result rp__sim_check_callback(const rp_sim *sim, const rp_force_def *def);
-void rp__sim_apply_forces(rp_sim *sim, double dt);
+rp_result rp__sim_apply_forces(rp_sim *sim, double dt);
+rp_result rp__sim_take_forces_back(rp_sim *sim); /* the step was given up */
+rp_result rp__sim_places_by_id(const rp_sim *sim, int64_t **out); /* where each particle is, by its id; -1: nowhere */
 double rp__sim_force_bound(const rp_sim *sim);
 void rp__sim_clear_forces(rp_sim *sim);
 
