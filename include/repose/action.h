@@ -39,6 +39,68 @@ RP_API rp_result rp_sim_push_body(rp_sim *sim, int body, const double force[3], 
 /* The value of the motor that its definition gives it: N m, N, rad/s or m/s. */
 RP_API rp_result rp_sim_set_body_motor(rp_sim *sim, int body, double value);
 
+/* A new body, there from now on (or in [start, stop) of its definition). Its index is *index (may be NULL); others keep theirs. A body with
+ * a motion or a mesh sequence cannot be added: lead it by targets. */
+RP_API rp_result rp_sim_add_body(rp_sim *sim, const rp_body_def *def, int *index);
+
+/* It is gone for good; its index stays taken. */
+RP_API rp_result rp_sim_remove_body(rp_sim *sim, int body);
+
+/* ---- grains ---- */
+
+/* Grains of a definition, where no body and no other grain is. *added (may be NULL) is how many particles. */
+RP_API rp_result rp_sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added);
+RP_API rp_result rp_sim_remove_grains(rp_sim *sim, rp_shape *shape, int64_t *removed);
+/* By the field "id"; ids that are no longer there are passed over. */
+RP_API rp_result rp_sim_remove_grains_by_id(rp_sim *sim, const int64_t *ids, int64_t count, int64_t *removed);
+
+/* ---- forces on the grains ---- */
+
+typedef enum rp_force_kind {
+    RP_FORCE_UNIFORM,   /* a = vector: a steady wind */
+    RP_FORCE_DRAG,      /* dv/dt = -strength (v - vector): towards a velocity, as in a stream of air or water */
+    RP_FORCE_VORTEX,    /* a = strength n × r / (|r|² + core²), r from the axis through point along vector, n its direction */
+    RP_FORCE_ATTRACTOR, /* a = -strength r / (|r|² + core²)^(3/2), r from the point; a negative strength repels */
+    RP_FORCE_CALLBACK   /* a C function, by name */
+} rp_force_kind;
+
+typedef struct rp_force_def {
+    const char *name;       /* a force of the same name is replaced */
+    rp_force_kind kind;
+    rp_shape *shape;        /* where it acts; NULL: everywhere */
+    double vector[3];
+    double point[3];
+    double strength;        /* 1/s, m2/s2 or m3/s2 */
+    double core;            /* [m] */
+    const char *callback;   /* name of the function (rp_sim_set_callback) */
+} rp_force_def;
+
+RP_API rp_force_def rp_default_force_def(void); /* uniform, 0 */
+
+/* Acceleration [m/s2] of a grain at x with velocity v. Called from several threads at once; must depend on nothing else. */
+typedef void (*rp_force_fn)(void *context, double time, const double x[3], const double v[3], double acceleration[3]);
+
+/* Gives a C function a name. The journal holds the name only: a replay, and a checkpoint, that need it are refused without it. NULL takes
+ * it away, unless a force uses it. Not an action itself. */
+RP_API rp_result rp_sim_set_callback(rp_sim *sim, const char *name, rp_force_fn function, void *context);
+
+/* From now on, until removed: at the beginning of each step, v += dt a. Bodies feel it through the grains only. */
+RP_API rp_result rp_sim_add_force(rp_sim *sim, const rp_force_def *def);
+RP_API rp_result rp_sim_remove_force(rp_sim *sim, const char *name);
+
+/* The same at once: v += seconds a (drag: as much as in that time). */
+RP_API rp_result rp_sim_kick(rp_sim *sim, const rp_force_def *def, double seconds);
+
+/* ---- particle fields ---- */
+
+/* An edit of one field: component c of particle i is element c * *stride + i of *data, to be changed at will until the edit closes;
+ * closing checks it (finite, inside the domain, materials that exist), writes the particles that changed into the journal by their id,
+ * and counts them in *changed (may be NULL). A refused edit changes nothing. No step and no other action while it is open. The field
+ * "id" cannot be edited. Replayed, it needs the same particles: another cell size has others. */
+RP_API rp_result rp_sim_edit_open(rp_sim *sim, const char *field, void **data, int64_t *stride);
+RP_API rp_result rp_sim_edit_close(rp_sim *sim, int64_t *changed);
+RP_API void rp_sim_edit_cancel(rp_sim *sim); /* as it was; nothing when none is open */
+
 /* ---- actions as data ---- */
 
 /* Performs the action of one line of a journal now, whatever time the line has:

@@ -20,6 +20,7 @@ struct rp_method {
     rp_method_info info;                /* name, summary, parameter table, the fields it may add to the particles */
     size_t params_size;                 /* of the struct that the table fills */
     int dims;                           /* bits 1 << dim */
+    int body_limit;                     /* bodies it can deal with; 0: any number */
 
     /* The fields it adds in this scene, when they are not all of info.fields: at most RP_METHOD_MAX_FIELDS into `out`, and how many.
      * NULL: they are. */

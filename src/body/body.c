@@ -400,7 +400,7 @@ rp_result rp__body_begin(rp__body *body, double time, double dt, const double gr
     const rp_body_def *def = &body->def;
     bool was_present = body->present;
     /* A step belongs to the body when its middle does: frame times are rounded. */
-    body->present = time + 0.5 * dt >= def->start && time + 0.5 * dt < def->stop;
+    body->present = time + 0.5 * dt >= def->start && time + 0.5 * dt < def->stop && !body->drive.removed;
     body->force = body->torque = body->shift = body->turn = rp__vec3_make(0, 0, 0);
     if (!body->present)
         return RP_OK;

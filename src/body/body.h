@@ -12,6 +12,7 @@
 typedef enum rp__body_until { RP__BODY_NONE, RP__BODY_ONE_STEP /* to the end of the next step */, RP__BODY_TIME /* to a time */ } rp__body_until;
 
 typedef struct rp__body_drive {
+    bool removed;                       /* for good */
     bool driven;                        /* scripted: poses come from here */
     rp__body_until target_until;
     bool target_one_step;               /* until a time that was the end of one step when it was performed */

@@ -81,7 +81,7 @@ void rp__body_drive_pack(const rp__body *body, double out[RP__BODY_DRIVE_NUMBERS
     if (d->push_until == RP__BODY_NONE)
         d->push_force = d->push_torque = rp__vec3_make(0, 0, 0), d->push_time = 0;
     const rp__quat q = d->target.orientation;
-    double head[8] = { d->driven, d->target_until, d->target_one_step, d->target_time, d->push_until, d->push_time, body->def.motor_value, 0 };
+    double head[8] = { d->driven, d->target_until, d->target_one_step, d->target_time, d->push_until, d->push_time, body->def.motor_value, d->removed };
     for (int i = 0; i < 8; i++)
         out[i] = head[i];
     rp__vec3_store(out + 8, d->target.position);
@@ -111,6 +111,7 @@ void rp__body_drive_unpack(rp__body *body, const double in[RP__BODY_DRIVE_NUMBER
     d->push_time = in[5];
     d->reached = false;
     body->def.motor_value = in[6];
+    d->removed = in[7] != 0;
     d->target.position = rp__vec3_load(in + 8);
     d->target.orientation = rp__quat_unit((rp__quat){ in[11], in[12], in[13], in[14] });
     if (d->target_until == RP__BODY_NONE)

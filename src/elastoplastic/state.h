@@ -32,7 +32,7 @@ typedef struct rp__elastoplastic_state {
     int64_t clear_capacity;
     uint64_t clear_of;           /* which of them were present, as a number; 0: it must be found again */
     bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
-    int64_t sorted_count, sorted_id;
+    int64_t sorted_count, sorted_id, sorted_disturbed;
 } rp__elastoplastic_state;
 
 #define rp__elastoplastic_work RP_D(rp__elastoplastic_work)

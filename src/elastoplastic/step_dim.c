@@ -220,12 +220,14 @@ static rp_result sort_particles(work *w, int order)
     s->sorted = true;
     s->sorted_count = p->count;
     s->sorted_id = p->next_id;
+    s->sorted_disturbed = w->world->disturbed;
     return RP_OK;
 }
 
-static bool must_sort(const state *s, const rp__particles *p)
+static bool must_sort(const state *s, const rp__world *world)
 {
-    return !s->sorted || s->sorted_count != p->count || s->sorted_id != p->next_id || any_left(s);
+    const rp__particles *p = world->particles;
+    return !s->sorted || s->sorted_count != p->count || s->sorted_id != p->next_id || s->sorted_disturbed != world->disturbed || any_left(s);
 }
 
 static rp_result sweep_step(work *w, int order, double *t)
@@ -237,7 +239,7 @@ static rp_result sweep_step(work *w, int order, double *t)
     if (w->flip)
         RP_TRY(RP_D(rp__elastoplastic_reserve_kept)(s, world->particles));
     for (int tries = 0;; tries++) { /* the second time when someone else has moved particles */
-        if (tries > 0 || must_sort(s, world->particles))
+        if (tries > 0 || must_sort(s, world))
             RP_TRY(sort_particles(w, order));
         RP_TRY(RP_D(rp__elastoplastic_place_nodes)(s, world->particles, w->flip, false));
         RP_LAP(&world->phases, "sort", *t);
@@ -349,7 +351,7 @@ rp_result RP_D(rp__elastoplastic_save)(const void *self, const rp__world *world,
 {
     const state *s = self;
     RP_TRY(rp_state_add(out, "elastoplastic", RP_F64, 1, &s->unsmoothed));
-    if (must_sort(s, world->particles) || s->sorted_count == 0)
+    if (must_sort(s, world) || s->sorted_count == 0)
         return RP_OK;
     int32_t (*occupied)[4] = rp__base_alloc((size_t)s->grid.blocks * sizeof *occupied);
     if (!occupied)
@@ -389,6 +391,7 @@ rp_result RP_D(rp__elastoplastic_restore)(void *self, rp__world *world, const rp
     s->sorted = true;
     s->sorted_count = world->particles->count;
     s->sorted_id = world->particles->next_id;
+    s->sorted_disturbed = world->disturbed;
     return RP_OK;
 }
 

@@ -179,6 +179,7 @@ const rp__method rp__nonsmooth_method = {
               .fields = fields },
     .params_size = sizeof(rp__nonsmooth_params),
     .dims = 1 << 2 | 1 << 3,
+    .body_limit = 64,
     .fields = scene_fields,
     .create = create,
     .destroy = destroy,

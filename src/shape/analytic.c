@@ -57,6 +57,7 @@ rp_result rp_shape_plane(const double point[3], const double normal[3], rp_shape
         s->base.lower.y = s->point.y;
     if (n.z == -1)
         s->base.lower.z = s->point.z;
+    rp__shape_note(&s->base, "plane", 6, (double[]){ point[0], point[1], point[2], normal[0], normal[1], normal[2] });
     *out = &s->base;
     return RP_OK;
 }
@@ -130,6 +131,7 @@ rp_result rp_shape_box(const double centre[3], const double half[3], double roun
     s->rounding = rounding;
     s->base.lower = rp__vec3_sub(s->centre, rp__vec3_load(half));
     s->base.upper = rp__vec3_add(s->centre, rp__vec3_load(half));
+    rp__shape_note(&s->base, "box", 7, (double[]){ centre[0], centre[1], centre[2], half[0], half[1], half[2], rounding });
     *out = &s->base;
     return RP_OK;
 }
@@ -171,6 +173,7 @@ rp_result rp_shape_sphere(const double centre[3], double radius, rp_shape **out)
     s->centre = rp__vec3_load(centre);
     s->radius = radius;
     bound_points(&s->base, s->centre, s->centre, radius);
+    rp__shape_note(&s->base, "sphere", 4, (double[]){ centre[0], centre[1], centre[2], radius });
     *out = &s->base;
     return RP_OK;
 }
@@ -225,6 +228,7 @@ rp_result rp_shape_capsule(const double a[3], const double b[3], double radius, 
     s->length = rp__vec3_norm(along);
     s->radius = radius;
     bound_points(&s->base, s->a, rp__vec3_load(b), radius);
+    rp__shape_note(&s->base, "capsule", 7, (double[]){ a[0], a[1], a[2], b[0], b[1], b[2], radius });
     *out = &s->base;
     return RP_OK;
 }
@@ -284,6 +288,7 @@ rp_result rp_shape_torus(const double centre[3], const double axis[3], double ra
                    radius * sqrt(fmax(0, 1 - n.z * n.z)) + tube };
     s->base.lower = rp__vec3_sub(s->centre, e);
     s->base.upper = rp__vec3_add(s->centre, e);
+    rp__shape_note(&s->base, "torus", 8, (double[]){ centre[0], centre[1], centre[2], axis[0], axis[1], axis[2], radius, tube });
     *out = &s->base;
     return RP_OK;
 }

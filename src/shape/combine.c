@@ -103,6 +103,8 @@ static rp_result combine(const rp__shape_class *type, rp_shape *const *shapes, i
         s->base.lower = wider ? least(s->base.lower, shapes[i]->lower) : most(s->base.lower, shapes[i]->lower);
         s->base.upper = wider ? most(s->base.upper, shapes[i]->upper) : least(s->base.upper, shapes[i]->upper);
     }
+    rp__shape_note(&s->base, type->name, 0, NULL);
+    rp__shape_note_parts(&s->base, s->parts, count);
     *out = &s->base;
     return RP_OK;
 }
@@ -196,6 +198,8 @@ rp_result rp_shape_offset(rp_shape *shape, double distance, rp_shape **out)
     if (!s)
         return RP_OUT_OF_MEMORY;
     inflate(&s->base, shape, distance);
+    rp__shape_note(&s->base, "offset", 1, (double[]){ distance });
+    rp__shape_note_parts(&s->base, &s->part, 1);
     *out = &s->base;
     return RP_OK;
 }
@@ -212,6 +216,8 @@ rp_result rp_shape_shell(rp_shape *shape, double thickness, rp_shape **out)
     while (surface->type == &complement_class)
         surface = ((const changed *)surface)->part;
     inflate(&s->base, surface, thickness / 2);
+    rp__shape_note(&s->base, "shell", 1, (double[]){ thickness });
+    rp__shape_note_parts(&s->base, &s->part, 1);
     *out = &s->base;
     return RP_OK;
 }
@@ -222,6 +228,8 @@ rp_result rp_shape_complement(rp_shape *shape, rp_shape **out)
     changed *s = change(&complement_class, shape, 0);
     if (!s)
         return RP_OUT_OF_MEMORY;
+    rp__shape_note(&s->base, "complement", 0, NULL);
+    rp__shape_note_parts(&s->base, &s->part, 1);
     *out = &s->base;
     return RP_OK;
 }
@@ -309,6 +317,8 @@ rp_result rp_shape_place(rp_shape *shape, const double position[3], const double
     s->rotation = rp__quat_matrix(rp__quat_from_vector(rp__vec3_load(rotation)));
     s->scale = scale;
     place_bounds(s);
+    rp__shape_note(&s->base, "place", 7, (double[]){ position[0], position[1], position[2], rotation[0], rotation[1], rotation[2], scale });
+    rp__shape_note_parts(&s->base, &s->part, 1);
     *out = &s->base;
     return RP_OK;
 }

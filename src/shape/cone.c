@@ -98,6 +98,7 @@ static rp_result create(const char *name, const double a[3], const double b[3], 
     s->axis = rp__vec3_scale(1 / length, along);
     s->length = length, s->ra = ra, s->rb = rb;
     bound_disks(s);
+    rp__shape_note(&s->base, "cone", 8, (double[]){ a[0], a[1], a[2], b[0], b[1], b[2], ra, rb });
     *out = &s->base;
     return RP_OK;
 }

@@ -130,6 +130,7 @@ rp_result rp_shape_ellipsoid(const double centre[3], const double semi_axes[3], 
         s->axes[i] = semi_axes[i];
     s->base.lower = rp__vec3_sub(s->centre, rp__vec3_load(semi_axes));
     s->base.upper = rp__vec3_add(s->centre, rp__vec3_load(semi_axes));
+    rp__shape_note(&s->base, "ellipsoid", 6, (double[]){ centre[0], centre[1], centre[2], semi_axes[0], semi_axes[1], semi_axes[2] });
     *out = &s->base;
     return RP_OK;
 }

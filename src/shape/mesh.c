@@ -229,8 +229,17 @@ rp_result rp__shape_mesh_create(const char *what, rp_mesh *mesh, int flags, doub
 rp_result rp_shape_mesh(const char *path, double scale, rp_shape **out)
 {
     rp_mesh mesh;
+    rp_shape *shape = NULL;
     RP_TRY(rp_mesh_load(path, scale, &mesh));
-    return rp__shape_mesh_create(path, &mesh, RP_MESH_BAND, NULL, out);
+    RP_TRY(rp__shape_mesh_create(path, &mesh, RP_MESH_BAND, NULL, &shape));
+    shape->path = rp__base_copy_text(path);
+    if (!shape->path) {
+        rp_shape_release(shape);
+        return RP_OUT_OF_MEMORY;
+    }
+    rp__shape_note(shape, "mesh", 1, &scale);
+    *out = shape;
+    return RP_OK;
 }
 
 rp_result rp_shape_mesh_data(const double *vertices, int64_t vertex_count, const int32_t *triangles, int64_t triangle_count, rp_shape **out)

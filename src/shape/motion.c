@@ -229,6 +229,7 @@ rp_result rp_motion_pose(const rp_motion *motion, double t, double position[3], 
 
 struct rp_expression {
     rp__shape_sandbox *script;
+    char *source;
     int result_count;
 };
 
@@ -242,7 +243,10 @@ rp_result rp_expression_create(const char *source, const char *const *variables,
         return RP_OUT_OF_MEMORY;
     e->result_count = result_count;
     rp_result result = rp__shape_sandbox_create("expression", source, variables, variable_count, &e->script);
+    if (result == RP_OK && !(e->source = rp__base_copy_text(source)))
+        result = RP_OUT_OF_MEMORY;
     if (result != RP_OK) {
+        rp__shape_sandbox_free(e->script);
         rp__base_free(e);
         return result;
     }
@@ -266,5 +270,11 @@ void rp_expression_release(rp_expression *expression)
     if (!expression)
         return;
     rp__shape_sandbox_free(expression->script);
+    rp__base_free(expression->source);
     rp__base_free(expression);
+}
+
+const char *rp__shape_expression_source(const rp_expression *expression)
+{
+    return expression->source;
 }

@@ -32,6 +32,7 @@ void rp_shape_release(rp_shape *shape)
         return;
     if (shape->type->destroy)
         shape->type->destroy(shape);
+    rp__base_free(shape->path);
     rp__base_free(shape);
 }
 

@@ -26,11 +26,24 @@ typedef struct rp__shape_class {
     bool (*mass)(const rp_shape *shape, rp__shape_mass *mass);    /* exact, or NULL; false when it has no closed form */
 } rp__shape_class;
 
+enum { RP_SHAPE_NUMBERS = 8 };
+
 struct rp_shape {
     const rp__shape_class *type;
     atomic_long references;
     rp__vec3 lower, upper; /* bounds of the inside; lower > upper when it is surely empty */
+    /* What it was made from, so that it can be written down (recipe.c); no kind: it cannot. */
+    const char *kind;
+    double numbers[RP_SHAPE_NUMBERS];
+    int number_count;
+    rp_shape *const *parts; /* within the shape's own struct */
+    int part_count;
+    char *path;             /* of a file; owned */
 };
+
+/* Notes what a shape was made from: the arguments of its constructor, in their order. */
+void rp__shape_note(rp_shape *shape, const char *kind, int count, const double *numbers);
+void rp__shape_note_parts(rp_shape *shape, rp_shape *const *parts, int count);
 
 /* A zeroed shape of `size` bytes with one reference, unbounded; NULL when there is no room. */
 void *rp__shape_new(const rp__shape_class *type, size_t size);

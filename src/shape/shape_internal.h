@@ -2,6 +2,8 @@
 #ifndef RP_SHAPE_INTERNAL_H
 #define RP_SHAPE_INTERNAL_H
 
+#include "base/json.h"
+#include "base/text.h"
 #include "math/quat.h"
 
 #include <repose/shape.h>
@@ -20,5 +22,14 @@ rp_result rp__motion_pose_at(const rp_motion *motion, double t, rp__pose *pose);
  * quadrature on a lattice of about `resolution` cells across (exact for meshes). */
 rp_result rp__shape_mass_properties(const rp_shape *shape, int dim, int resolution, double *volume, rp__vec3 *centre,
                                     rp__mat3 *inertia);
+
+/* A shape as JSON: {"shape":"sphere","numbers":[0,0,0,0.1]}, {"shape":"union","of":[…]}, {"shape":"mesh","path":"…","numbers":[1]}.
+ * The numbers are the arguments of its constructor, so what is read back is the same shape, to the bit. Height fields, and meshes that
+ * did not come from a file, cannot be written: RP_UNSUPPORTED. */
+rp_result rp__shape_write(const rp_shape *shape, rp__text *text);
+rp_result rp__shape_read(rp__json *json, rp_shape **out);
+
+/* The text an expression was made from. */
+const char *rp__shape_expression_source(const rp_expression *expression);
 
 #endif

@@ -13,10 +13,12 @@ rp_result rp__sim_need(const rp_sim *sim, const char *function)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s was given no simulation (NULL)", function);
     if (sim->drive.stepping)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s was called while a step is under way; act between steps", function);
+    if (sim->drive.edit.open)
+        return rp__base_fail(RP_BAD_ARGUMENT, "%s was called while an edit is open; close or cancel it first", function);
     return RP_OK;
 }
 
-static rp_result check_vector(const char *what, const double *v, int count)
+rp_result rp__sim_check_vector(const char *what, const double *v, int count)
 {
     for (int a = 0; a < count; a++)
         if (!isfinite(v[a]))
@@ -26,7 +28,7 @@ static rp_result check_vector(const char *what, const double *v, int count)
 
 /* ---- who is meant ---- */
 
-static rp_result find_body(const rp_sim *sim, rp__action *action, rp__body **out)
+rp_result rp__sim_find_body(const rp_sim *sim, rp__action *action, rp__body **out)
 {
     int found = -1, count = sim->world.body_count;
     if (action->body.index >= 0) {
@@ -35,7 +37,7 @@ static rp_result find_body(const rp_sim *sim, rp__action *action, rp__body **out
             return rp__base_fail(RP_BAD_ARGUMENT, "there is no body %lld; the simulation has %d", (long long)action->body.index, count);
     } else {
         for (int b = 0; b < count; b++)
-            if (strcmp(sim->world.bodies[b].def.name, action->body.name) == 0)
+            if (strcmp(sim->world.bodies[b].def.name, action->body.name) == 0 && !sim->world.bodies[b].drive.removed)
                 found = found < 0 ? b : -2;
         if (found == -2)
             return rp__base_fail(RP_BAD_ARGUMENT, "several bodies have the name '%s'; give the index", action->body.name);
@@ -44,10 +46,12 @@ static rp_result find_body(const rp_sim *sim, rp__action *action, rp__body **out
     }
     action->body.index = found;
     *out = &sim->world.bodies[found];
+    if ((*out)->drive.removed)
+        return rp__base_fail(RP_NOT_FOUND, "body %d ('%s') was removed", found, (*out)->def.name);
     return RP_OK;
 }
 
-static rp_result find_material(const rp_sim *sim, rp__action *action)
+rp_result rp__sim_find_material(const rp_sim *sim, rp__action *action)
 {
     int found = -1, count = sim->def.material_count;
     if (action->material.index >= 0)
@@ -64,33 +68,39 @@ static rp_result find_material(const rp_sim *sim, rp__action *action)
     return RP_OK;
 }
 
-/* In the journal a body stands by its name when no other has it: the line then fits scenes with more bodies too. */
-static void name_subjects(const rp_sim *sim, rp__action *action)
+static void name_subject(rp__action_subject *subject, const char *name, int same)
 {
-    int64_t b = action->body.index, m = action->material.index;
-    if (b >= 0) {
-        const char *name = sim->world.bodies[b].def.name;
-        int same = 0;
+    if (*name && same == 1 && strlen(name) < sizeof subject->name)
+        strcpy(subject->name, name), subject->index = -1;
+}
+
+/* In the journal a body stands by its name when no other has it: the line then fits scenes with more bodies too. */
+static rp_result name_subjects(const rp_sim *sim, rp__action *action)
+{
+    rp__body *body = NULL;
+    int same = 0;
+    if (action->body.index >= 0 || *action->body.name) {
+        RP_TRY(rp__sim_find_body(sim, action, &body));
         for (int k = 0; k < sim->world.body_count; k++)
-            same += strcmp(sim->world.bodies[k].def.name, name) == 0;
-        if (*name && same == 1 && strlen(name) < sizeof action->body.name)
-            strcpy(action->body.name, name), action->body.index = -1;
+            same += strcmp(sim->world.bodies[k].def.name, body->def.name) == 0 && !sim->world.bodies[k].drive.removed;
+        name_subject(&action->body, body->def.name, same);
     }
-    if (m >= 0) {
-        const char *name = sim->def.materials[m].name;
-        int same = 0;
+    if (action->material.index >= 0 || *action->material.name) {
+        RP_TRY(rp__sim_find_material(sim, action));
+        const char *name = sim->def.materials[action->material.index].name;
+        same = 0;
         for (int k = 0; k < sim->def.material_count; k++)
             same += strcmp(sim->def.materials[k].name, name) == 0;
-        if (*name && same == 1 && strlen(name) < sizeof action->material.name)
-            strcpy(action->material.name, name), action->material.index = -1;
+        name_subject(&action->material, name, same);
     }
+    return RP_OK;
 }
 
 /* ---- the actions ---- */
 
-static rp_result do_gravity(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_gravity(rp_sim *sim, rp__action *action)
 {
-    RP_TRY(check_vector("gravity", action->vector, 3));
+    RP_TRY(rp__sim_check_vector("gravity", action->vector, 3));
     if (sim->def.dim == 2 && action->vector[2] != 0)
         return rp__base_fail(RP_BAD_ARGUMENT, "gravity has a z component (%g m/s2) in a 2D simulation; use y for the vertical",
                              action->vector[2]);
@@ -135,9 +145,9 @@ void rp__sim_set_material(rp_sim *sim, int material, const char *parameter, doub
             sim->drive.key_off[k] = true;
 }
 
-static rp_result do_material(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_material(rp_sim *sim, rp__action *action)
 {
-    RP_TRY(find_material(sim, action));
+    RP_TRY(rp__sim_find_material(sim, action));
     int material = (int)action->material.index;
     const rp_param *entry = rp__param_find(rp_material_table(), action->parameter);
     if (!entry)
@@ -155,8 +165,8 @@ static rp_result do_material(rp_sim *sim, rp__action *action)
 static rp_result check_pose(const rp__action *action, rp__pose *pose)
 {
     const double *q = action->orientation;
-    RP_TRY(check_vector("the position", action->vector, 3));
-    RP_TRY(check_vector("the orientation", q, 4));
+    RP_TRY(rp__sim_check_vector("the position", action->vector, 3));
+    RP_TRY(rp__sim_check_vector("the orientation", q, 4));
     double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     if (!(length > 0.5 && length < 2))
         return rp__base_fail(RP_BAD_ARGUMENT, "the orientation (%g, %g, %g, %g) is not a unit quaternion; no rotation is (1, 0, 0, 0)", q[0], q[1],
@@ -165,11 +175,11 @@ static rp_result check_pose(const rp__action *action, rp__pose *pose)
     return RP_OK;
 }
 
-static rp_result do_body_pose(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_pose(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
     rp__pose pose;
-    RP_TRY(find_body(sim, action, &body));
+    RP_TRY(rp__sim_find_body(sim, action, &body));
     RP_TRY(check_pose(action, &pose));
     if (body->def.kind == RP_BODY_FREE && body->def.joint != RP_JOINT_NONE)
         return rp__base_fail(RP_UNSUPPORTED, "body '%s' is held by a joint; its pose cannot be set", body->def.name);
@@ -177,21 +187,21 @@ static rp_result do_body_pose(rp_sim *sim, rp__action *action)
     return RP_OK;
 }
 
-static rp_result do_body_velocity(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_velocity(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
-    RP_TRY(find_body(sim, action, &body));
-    RP_TRY(check_vector("the velocity", action->vector, 3));
-    RP_TRY(check_vector("the angular velocity", action->second, 3));
+    RP_TRY(rp__sim_find_body(sim, action, &body));
+    RP_TRY(rp__sim_check_vector("the velocity", action->vector, 3));
+    RP_TRY(rp__sim_check_vector("the angular velocity", action->second, 3));
     rp__body_set_velocity(body, rp__vec3_load(action->vector), rp__vec3_load(action->second));
     return RP_OK;
 }
 
-static rp_result do_body_target(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_target(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
     rp__pose pose;
-    RP_TRY(find_body(sim, action, &body));
+    RP_TRY(rp__sim_find_body(sim, action, &body));
     RP_TRY(check_pose(action, &pose));
     if (body->def.kind != RP_BODY_SCRIPTED)
         return rp__base_fail(RP_UNSUPPORTED, "body '%s' is free: it obeys forces and cannot be led to a target", body->def.name);
@@ -210,15 +220,15 @@ static rp_result do_body_target(rp_sim *sim, rp__action *action)
 
 static rp_result check_load(const rp_sim *sim, rp__action *action, rp__body **body)
 {
-    RP_TRY(find_body(sim, action, body));
-    RP_TRY(check_vector("the force", action->vector, 3));
-    RP_TRY(check_vector("the torque", action->second, 3));
+    RP_TRY(rp__sim_find_body(sim, action, body));
+    RP_TRY(rp__sim_check_vector("the force", action->vector, 3));
+    RP_TRY(rp__sim_check_vector("the torque", action->second, 3));
     if ((*body)->def.kind != RP_BODY_FREE)
         return rp__base_fail(RP_UNSUPPORTED, "body '%s' is scripted: forces do not move it", (*body)->def.name);
     return RP_OK;
 }
 
-static rp_result do_body_force(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_force(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
     RP_TRY(check_load(sim, action, &body));
@@ -228,7 +238,7 @@ static rp_result do_body_force(rp_sim *sim, rp__action *action)
 }
 
 /* Pushes of one step add up. */
-static rp_result do_body_push(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_push(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
     RP_TRY(check_load(sim, action, &body));
@@ -242,18 +252,79 @@ static rp_result do_body_push(rp_sim *sim, rp__action *action)
     return RP_OK;
 }
 
-static rp_result do_body_motor(rp_sim *sim, rp__action *action)
+rp_result rp__sim_do_body_motor(rp_sim *sim, rp__action *action)
 {
     rp__body *body = NULL;
-    RP_TRY(find_body(sim, action, &body));
-    RP_TRY(check_vector("the value of a motor", &action->value, 1));
+    RP_TRY(rp__sim_find_body(sim, action, &body));
+    RP_TRY(rp__sim_check_vector("the value of a motor", &action->value, 1));
     if (body->def.kind != RP_BODY_FREE || body->def.motor == RP_MOTOR_NONE)
         return rp__base_fail(RP_UNSUPPORTED, "body '%s' has no motor", body->def.name);
     body->def.motor_value = action->value;
     return RP_OK;
 }
 
-static rp_result do_step(rp_sim *sim, rp__action *action)
+rp_result rp__sim_append_body(rp_sim *sim, const rp_body_def *def)
+{
+    rp__world *world = &sim->world;
+    int most = sim->method->body_limit, count = world->body_count;
+    if (most > 0 && count >= most)
+        return rp__base_fail(RP_UNSUPPORTED, "the method %s takes at most %d bodies, removed ones included", sim->method->info.name, most);
+    rp__body *bodies = rp__base_realloc_array(world->bodies, (size_t)count + 1, sizeof *bodies);
+    if (!bodies)
+        return RP_OUT_OF_MEMORY;
+    world->bodies = bodies;
+    bool *told = rp__base_realloc_array(sim->jump_told, (size_t)count + 1, sizeof *told);
+    if (!told)
+        return RP_OUT_OF_MEMORY;
+    sim->jump_told = told;
+    rp__body *kept = rp__base_realloc_array(sim->bodies_before, (size_t)count + 1, sizeof *kept);
+    if (!kept)
+        return RP_OUT_OF_MEMORY;
+    sim->bodies_before = kept;
+    rp_body_def own = *def;
+    size_t size = strlen(def->name) + 1;
+    char *name = rp__arena_alloc(&sim->arena, size);
+    if (!name)
+        return RP_OUT_OF_MEMORY;
+    own.name = memcpy(name, def->name, size);
+    RP_TRY(rp__body_init(&bodies[count], &own, sim->def.dim, sim->time));
+    told[count] = false;
+    world->body_count++;
+    return RP_OK;
+}
+
+void rp__sim_drop_added_bodies(rp_sim *sim)
+{
+    while (sim->world.body_count > sim->def.body_count)
+        rp__body_free(&sim->world.bodies[--sim->world.body_count]);
+    sim->drive.added.length = 0;
+}
+
+rp_result rp__sim_do_body_add(rp_sim *sim, rp__action *action)
+{
+    const rp_body_def *def = action->new_body;
+    RP_TRY(rp__sim_check_body(def));
+    rp__text *added = &sim->drive.added;
+    int64_t before = added->length;
+    rp_result result = rp__action_write(action, added);
+    if (result == RP_OK)
+        result = rp__sim_append_body(sim, def);
+    if (result != RP_OK)
+        added->length = before, added->failed = false;
+    action->done = sim->world.body_count - 1;
+    return result;
+}
+
+rp_result rp__sim_do_body_remove(rp_sim *sim, rp__action *action)
+{
+    rp__body *body = NULL;
+    RP_TRY(rp__sim_find_body(sim, action, &body));
+    body->drive.removed = true;
+    body->present = false;
+    return RP_OK;
+}
+
+rp_result rp__sim_do_step(rp_sim *sim, rp__action *action)
 {
     (void)sim;
     (void)action; /* a mark: the step that ended here is over */
@@ -263,28 +334,35 @@ static rp_result do_step(rp_sim *sim, rp__action *action)
 rp_result rp__sim_act(rp_sim *sim, rp__action *action)
 {
     static rp_result (*const perform[RP__ACTION_COUNT])(rp_sim *, rp__action *) = {
-#define A(id, function, name) [RP__ACTION_##id] = do_##function,
+#define A(id, function, name) [RP__ACTION_##id] = rp__sim_do_##function,
         RP__ACTIONS(A)
 #undef A
     };
-    rp__text line = { 0 };
-    RP_TRY(perform[action->kind](sim, action));
-    sim->drive.used = true;
-    name_subjects(sim, action);
+    rp__text *journal = &sim->drive.journal;
+    int64_t before = journal->length;
+    /* Written first: what cannot be written down is not done. */
     action->time = sim->time;
     action->step = sim->step;
-    rp__action_write(action, &line);
-    rp__text_append_bytes(&sim->drive.journal, rp__text_string(&line), line.length);
-    rp_result result = rp__text_result(&line);
+    rp__action named = *action;
+    rp_result result = name_subjects(sim, &named);
     if (result == RP_OK)
-        result = rp__text_result(&sim->drive.journal);
-    rp__text_free(&line);
+        result = rp__action_write(&named, journal);
+    if (result == RP_OK)
+        result = perform[action->kind](sim, action);
+    if (result == RP_OK) {
+        sim->drive.used = true;
+        return RP_OK;
+    }
+    journal->length = before;
+    journal->failed = false;
+    if (journal->data)
+        journal->data[before] = '\0';
     return result;
 }
 
 /* ---- one function an action ---- */
 
-static rp_result begin(rp_sim *sim, const char *function, bool arguments)
+rp_result rp__sim_begin_action(rp_sim *sim, const char *function, bool arguments)
 {
     RP_TRY(rp__sim_need(sim, function));
     return arguments ? RP_OK : rp__base_fail(RP_BAD_ARGUMENT, "%s needs all of its arguments (one is NULL)", function);
@@ -299,7 +377,7 @@ static rp__action on_body(rp__action_kind kind, int body)
 
 rp_result rp_sim_set_gravity(rp_sim *sim, const double gravity[3])
 {
-    RP_TRY(begin(sim, "rp_sim_set_gravity", gravity));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_set_gravity", gravity));
     rp__action action = rp__action_make(RP__ACTION_GRAVITY);
     memcpy(action.vector, gravity, sizeof action.vector);
     return rp__sim_act(sim, &action);
@@ -307,7 +385,7 @@ rp_result rp_sim_set_gravity(rp_sim *sim, const double gravity[3])
 
 rp_result rp_sim_set_material(rp_sim *sim, int material, const char *parameter, double value)
 {
-    RP_TRY(begin(sim, "rp_sim_set_material", parameter));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_set_material", parameter));
     rp__action action = rp__action_make(RP__ACTION_MATERIAL);
     action.material.index = material >= 0 ? material : INT32_MAX;
     if (strlen(parameter) >= sizeof action.parameter)
@@ -319,7 +397,7 @@ rp_result rp_sim_set_material(rp_sim *sim, int material, const char *parameter, 
 
 rp_result rp_sim_set_body_pose(rp_sim *sim, int body, const double position[3], const double orientation[4])
 {
-    RP_TRY(begin(sim, "rp_sim_set_body_pose", position && orientation));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_set_body_pose", position && orientation));
     rp__action action = on_body(RP__ACTION_BODY_POSE, body);
     memcpy(action.vector, position, sizeof action.vector);
     memcpy(action.orientation, orientation, sizeof action.orientation);
@@ -328,7 +406,7 @@ rp_result rp_sim_set_body_pose(rp_sim *sim, int body, const double position[3], 
 
 rp_result rp_sim_set_body_target(rp_sim *sim, int body, const double position[3], const double orientation[4], double reach)
 {
-    RP_TRY(begin(sim, "rp_sim_set_body_target", position && orientation));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_set_body_target", position && orientation));
     rp__action action = on_body(RP__ACTION_BODY_TARGET, body);
     memcpy(action.vector, position, sizeof action.vector);
     memcpy(action.orientation, orientation, sizeof action.orientation);
@@ -338,7 +416,7 @@ rp_result rp_sim_set_body_target(rp_sim *sim, int body, const double position[3]
 
 static rp_result act_with_two(rp_sim *sim, const char *function, rp__action_kind kind, int body, const double *first, const double *second)
 {
-    RP_TRY(begin(sim, function, first && second));
+    RP_TRY(rp__sim_begin_action(sim, function, first && second));
     rp__action action = on_body(kind, body);
     memcpy(action.vector, first, sizeof action.vector);
     memcpy(action.second, second, sizeof action.second);
@@ -362,15 +440,38 @@ rp_result rp_sim_push_body(rp_sim *sim, int body, const double force[3], const d
 
 rp_result rp_sim_set_body_motor(rp_sim *sim, int body, double value)
 {
-    RP_TRY(begin(sim, "rp_sim_set_body_motor", true));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_set_body_motor", true));
     rp__action action = on_body(RP__ACTION_BODY_MOTOR, body);
     action.value = value;
     return rp__sim_act(sim, &action);
 }
 
+rp_result rp_sim_add_body(rp_sim *sim, const rp_body_def *def, int *index)
+{
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_add_body", def));
+    if (def->motion || def->sequence)
+        return rp__base_fail(RP_UNSUPPORTED, "body '%s' has a motion or a mesh sequence, which the journal cannot hold; add it without and lead "
+                             "it by targets", def->name ? def->name : "");
+    rp__action action = rp__action_make(RP__ACTION_BODY_ADD);
+    rp_result result = rp__action_copy_body(def, &action.new_body);
+    if (result == RP_OK)
+        result = rp__sim_act(sim, &action);
+    if (result == RP_OK && index)
+        *index = (int)action.done;
+    rp__action_free(&action);
+    return result;
+}
+
+rp_result rp_sim_remove_body(rp_sim *sim, int body)
+{
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_remove_body", true));
+    rp__action action = on_body(RP__ACTION_BODY_REMOVE, body);
+    return rp__sim_act(sim, &action);
+}
+
 rp_result rp_sim_act(rp_sim *sim, const char *line)
 {
-    RP_TRY(begin(sim, "rp_sim_act", line));
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_act", line));
     rp__action action;
     size_t length = strcspn(line, "\n");
     if (line[length] && line[length + 1])

@@ -1,13 +1,16 @@
 /* Actions as lines of JSON. One table of arguments drives writing and reading; numbers come back to the bit. */
 #include "base/error.h"
 #include "base/json.h"
+#include "base/memory.h"
+#include "shape/shape_internal.h"
 #include "sim/action.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-typedef enum argument_type { ARG_SUBJECT, ARG_NAME, ARG_REAL, ARG_VECTOR, ARG_QUATERNION, ARG_REACH } argument_type;
+typedef enum argument_type { ARG_SUBJECT, ARG_NAME, ARG_REAL, ARG_VECTOR, ARG_QUATERNION, ARG_REACH, ARG_BODY_DEF, ARG_GRAINS_DEF, ARG_FORCE_DEF,
+                             ARG_SHAPE, ARG_NUMBERS /* count behind it */ } argument_type;
 
 typedef struct argument {
     const char *name;
@@ -41,6 +44,17 @@ static const struct {
     [RP__ACTION_BODY_FORCE] = { "body_force", { BODY, { "force", ARG_VECTOR, AT(vector), false }, { "torque", ARG_VECTOR, AT(second), true } } },
     [RP__ACTION_BODY_PUSH] = { "body_push", { BODY, { "force", ARG_VECTOR, AT(vector), false }, { "torque", ARG_VECTOR, AT(second), true } } },
     [RP__ACTION_BODY_MOTOR] = { "body_motor", { BODY, { "value", ARG_REAL, AT(value), false } } },
+    [RP__ACTION_BODY_ADD] = { "body_add", { { "body", ARG_BODY_DEF, AT(new_body), false } } },
+    [RP__ACTION_BODY_REMOVE] = { "body_remove", { BODY } },
+    [RP__ACTION_GRAINS_ADD] = { "grains_add", { { "material", ARG_SUBJECT, AT(material), false }, { "grains", ARG_GRAINS_DEF, AT(new_grains), false } } },
+    [RP__ACTION_GRAINS_REMOVE] = { "grains_remove", { { "shape", ARG_SHAPE, AT(shape), true }, { "ids", ARG_NUMBERS, AT(ids), true } } },
+    [RP__ACTION_FORCE_ADD] = { "force_add", { { "force", ARG_FORCE_DEF, AT(force), false } } },
+    [RP__ACTION_FORCE_REMOVE] = { "force_remove", { { "name", ARG_NAME, AT(parameter), false } } },
+    [RP__ACTION_KICK] = { "kick", { { "force", ARG_FORCE_DEF, AT(force), false }, { "seconds", ARG_REAL, AT(value), false } } },
+    [RP__ACTION_EDIT] = { "edit",
+                          { { "field", ARG_NAME, AT(parameter), false },
+                            { "ids", ARG_NUMBERS, AT(ids), false },
+                            { "values", ARG_NUMBERS, AT(values), false } } },
     [RP__ACTION_STEP] = { "step", { { 0 } } },
 };
 
@@ -57,12 +71,19 @@ rp__action rp__action_make(rp__action_kind kind)
 
 void rp__action_free(rp__action *action)
 {
-    (void)action;
+    rp__action_free_body(action->new_body);
+    rp__action_free_grains(action->new_grains);
+    rp__action_free_force(action->force);
+    rp_shape_release(action->shape);
+    rp__base_free(action->ids);
+    rp__base_free(action->values);
+    action->new_body = NULL, action->new_grains = NULL, action->force = NULL, action->shape = NULL;
+    action->ids = action->values = NULL;
 }
 
 /* ---- writing ---- */
 
-static void write_number(rp__text *text, double value)
+void rp__action_write_number(rp__text *text, double value)
 {
     if (isfinite(value))
         rp__text_append_number(text, value);
@@ -70,21 +91,29 @@ static void write_number(rp__text *text, double value)
         rp__text_append_string(text, value > 0 ? "\"inf\"" : "\"-inf\"");
 }
 
-static void write_numbers(rp__text *text, const double *values, int64_t count)
+void rp__action_write_numbers(rp__text *text, const double *values, int64_t count)
 {
     rp__text_append_string(text, "[");
     for (int64_t i = 0; i < count; i++) {
         rp__text_append_string(text, i ? "," : "");
-        write_number(text, values[i]);
+        rp__action_write_number(text, values[i]);
     }
     rp__text_append_string(text, "]");
 }
 
-static void write_argument(const argument *a, const rp__action *action, rp__text *text)
+/* Pointers that are not there are left out. */
+static bool absent(const argument *a, const void *member)
+{
+    if (a->type == ARG_REACH)
+        return *(const double *)member == RP_NEXT_STEP;
+    return a->type == ARG_SHAPE ? !*(rp_shape *const *)member : a->type == ARG_NUMBERS && a->optional && !*(double *const *)member;
+}
+
+static rp_result write_argument(const argument *a, const rp__action *action, rp__text *text)
 {
     const void *member = (const char *)action + a->offset;
-    if (a->type == ARG_REACH && *(const double *)member == RP_NEXT_STEP)
-        return;
+    if (absent(a, member))
+        return RP_OK;
     rp__text_append(text, ",\"%s\":", a->name);
     switch (a->type) {
     case ARG_SUBJECT: {
@@ -97,20 +126,27 @@ static void write_argument(const argument *a, const rp__action *action, rp__text
     }
     case ARG_NAME: rp__text_append_quoted(text, member); break;
     case ARG_REAL:
-    case ARG_REACH: write_number(text, *(const double *)member); break;
-    case ARG_VECTOR: write_numbers(text, member, 3); break;
-    case ARG_QUATERNION: write_numbers(text, member, 4); break;
+    case ARG_REACH: rp__action_write_number(text, *(const double *)member); break;
+    case ARG_VECTOR: rp__action_write_numbers(text, member, 3); break;
+    case ARG_QUATERNION: rp__action_write_numbers(text, member, 4); break;
+    case ARG_BODY_DEF: return rp__action_write_body(*(rp_body_def *const *)member, text);
+    case ARG_GRAINS_DEF: return rp__action_write_grains(*(rp_grains_def *const *)member, text);
+    case ARG_FORCE_DEF: return rp__action_write_force(*(rp_force_def *const *)member, text);
+    case ARG_SHAPE: return rp__shape_write(*(rp_shape *const *)member, text);
+    case ARG_NUMBERS: rp__action_write_numbers(text, *(double *const *)member, a->offset == AT(ids) ? action->id_count : action->value_count); break;
     }
+    return RP_OK;
 }
 
-void rp__action_write(const rp__action *action, rp__text *text)
+rp_result rp__action_write(const rp__action *action, rp__text *text)
 {
     rp__text_append_string(text, "{\"time\":");
-    write_number(text, action->time);
+    rp__action_write_number(text, action->time);
     rp__text_append(text, ",\"step\":%lld,\"kind\":\"%s\"", (long long)action->step, kinds[action->kind].name);
     for (const argument *a = kinds[action->kind].arguments; a->name; a++)
-        write_argument(a, action, text);
+        RP_TRY(write_argument(a, action, text));
     rp__text_append_string(text, "}\n");
+    return rp__text_result(text);
 }
 
 /* ---- reading ---- */
@@ -136,6 +172,11 @@ static rp_result read_argument(rp__json *json, const argument *a, rp__action *ac
     case ARG_REAL:
     case ARG_REACH: return rp__json_number(json, member);
     case ARG_VECTOR: return rp__json_numbers(json, member, 3);
+    case ARG_BODY_DEF: return rp__action_read_body(json, member);
+    case ARG_GRAINS_DEF: return rp__action_read_grains(json, member);
+    case ARG_FORCE_DEF: return rp__action_read_force(json, member);
+    case ARG_SHAPE: return rp__shape_read(json, member);
+    case ARG_NUMBERS: return rp__json_numbers_any(json, member, a->offset == AT(ids) ? &action->id_count : &action->value_count);
     default: return rp__json_numbers(json, member, 4);
     }
 }

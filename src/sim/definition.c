@@ -115,15 +115,52 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
+rp_result rp__sim_check_grains(const rp_sim_def *def, const rp_grains_def *d)
+{
+    RP_TRY(check_source(def, "grains", or_empty(d->name), d->shape, d->material, d->per_cell, d->fill));
+    RP_TRY(check_finite("velocity of grains", d->velocity));
+    RP_TRY(check_finite("angular_velocity of grains", d->angular_velocity));
+    if ((unsigned)d->sampling > RP_POISSON)
+        return rp__base_fail(RP_BAD_ARGUMENT, "grains '%s' have no such sampling (%d)", or_empty(d->name), (int)d->sampling);
+    return check_finite("pivot of grains", d->pivot);
+}
+
+static rp_result check_body_kinds(const rp_body_def *d)
+{
+    if ((unsigned)d->kind > RP_BODY_FREE || (unsigned)d->joint > RP_JOINT_SLIDER || (unsigned)d->motor > RP_MOTOR_SPEED)
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has no such kind, joint or motor (%d, %d, %d)", or_empty(d->name), (int)d->kind,
+                             (int)d->joint, (int)d->motor);
+    if ((unsigned)d->surface.kind > RP_FRICTIONAL)
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s': a body's surface is stick, slip or frictional", or_empty(d->name));
+    return RP_OK;
+}
+
+rp_result rp__sim_check_body(const rp_body_def *d)
+{
+    if (!d->shape && !d->sequence)
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has no shape", or_empty(d->name));
+    if (d->sequence && (d->shape || d->kind == RP_BODY_FREE))
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' is a mesh sequence: it has no other shape and cannot be free",
+                             or_empty(d->name));
+    RP_TRY(check_body_kinds(d));
+    RP_TRY(check_number("friction of a body", d->surface.friction, 0, 1e6));
+    RP_TRY(check_number("adhesion of a body", d->surface.adhesion, 0, 1e12));
+    RP_TRY(check_finite("position of a body", d->position));
+    RP_TRY(check_finite("rotation of a body", d->rotation));
+    RP_TRY(check_finite("velocity of a body", d->velocity));
+    RP_TRY(check_finite("angular_velocity of a body", d->angular_velocity));
+    RP_TRY(check_finite("force on a body", d->force));
+    RP_TRY(check_finite("torque on a body", d->torque));
+    if (d->kind == RP_BODY_FREE && d->motion)
+        return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' is free and has a motion; it can have only one of them",
+                             or_empty(d->name));
+    return RP_OK;
+}
+
 static rp_result check_contents(const rp_sim_def *def)
 {
-    for (int g = 0; g < def->grains_count; g++) {
-        const rp_grains_def *d = &def->grains[g];
-        RP_TRY(check_source(def, "grains", or_empty(d->name), d->shape, d->material, d->per_cell, d->fill));
-        RP_TRY(check_finite("velocity of grains", d->velocity));
-        RP_TRY(check_finite("angular_velocity of grains", d->angular_velocity));
-        RP_TRY(check_finite("pivot of grains", d->pivot));
-    }
+    for (int g = 0; g < def->grains_count; g++)
+        RP_TRY(rp__sim_check_grains(def, &def->grains[g]));
     for (int e = 0; e < def->emitter_count; e++) {
         const rp_emitter_def *d = &def->emitters[e];
         RP_TRY(check_source(def, "emitter", or_empty(d->name), d->shape, d->material, d->per_cell, d->fill));
@@ -133,28 +170,8 @@ static rp_result check_contents(const rp_sim_def *def)
     for (int s = 0; s < def->sink_count; s++)
         if (!def->sinks[s].shape)
             return rp__base_fail(RP_BAD_ARGUMENT, "sink '%s' has no shape", or_empty(def->sinks[s].name));
-    for (int b = 0; b < def->body_count; b++) {
-        const rp_body_def *d = &def->bodies[b];
-        if (!d->shape && !d->sequence)
-            return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has no shape", or_empty(d->name));
-        if (d->sequence && (d->shape || d->kind == RP_BODY_FREE))
-            return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' is a mesh sequence: it has no other shape and cannot be free",
-                                 or_empty(d->name));
-        if (d->surface.kind == RP_OPEN || d->surface.kind == RP_PERIODIC)
-            return rp__base_fail(RP_BAD_ARGUMENT, "body '%s': a body's surface is stick, slip or frictional",
-                                 or_empty(d->name));
-        RP_TRY(check_number("friction of a body", d->surface.friction, 0, 1e6));
-        RP_TRY(check_number("adhesion of a body", d->surface.adhesion, 0, 1e12));
-        RP_TRY(check_finite("position of a body", d->position));
-        RP_TRY(check_finite("rotation of a body", d->rotation));
-        RP_TRY(check_finite("velocity of a body", d->velocity));
-        RP_TRY(check_finite("angular_velocity of a body", d->angular_velocity));
-        RP_TRY(check_finite("force on a body", d->force));
-        RP_TRY(check_finite("torque on a body", d->torque));
-        if (d->kind == RP_BODY_FREE && d->motion)
-            return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' is free and has a motion; it can have only one of them",
-                                 or_empty(d->name));
-    }
+    for (int b = 0; b < def->body_count; b++)
+        RP_TRY(rp__sim_check_body(&def->bodies[b]));
     return RP_OK;
 }
 

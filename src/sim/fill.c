@@ -215,11 +215,11 @@ static void cell_of(const near_table *t, const double x[3], int64_t c[3])
         c[a] = (int64_t)floor(x[a] / t->spacing);
 }
 
-static rp_result near_build(near_table *t, const rp_sim *sim, const rp_emitter_def *def, double spacing)
+static rp_result near_build(near_table *t, const rp_sim *sim, const rp_shape *shape, double spacing)
 {
     const rp__particles *p = &sim->particles;
     double lower[3], upper[3];
-    rp_shape_bounds(def->shape, lower, upper);
+    rp_shape_bounds(shape, lower, upper);
     t->spacing = spacing;
     t->size = 1024;
     while (t->size < p->count)
@@ -262,6 +262,58 @@ static bool taken(const near_table *t, const rp_sim *sim, const double site[3], 
                         return true;
                 }
     return false;
+}
+
+/* ---- grains that a program adds ---- */
+
+static int64_t leave_out_taken(const near_table *t, const rp_sim *sim, double spacing, double *points, int64_t count)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!taken(t, sim, points + 3 * i, 0.8 * spacing)) /* as emitters do */
+            memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
+    return kept;
+}
+
+static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const double *points, int64_t count)
+{
+    int64_t first = 0;
+    double spacing = rp__sim_spacing(&sim->def, def->per_cell);
+    RP_TRY(rp__particles_append(&sim->particles, count, &first));
+    for (int64_t i = 0; i < count; i++)
+        for (int a = 0; a < 3; a++)
+            sim->particles.x[a][first + i] = points[3 * i + a];
+    set_grains(sim, first, count, def->material, spacing, def->fill);
+    rp_result result = set_velocities(sim, def, first, count);
+    if (result == RP_OK && sim->calls->born)
+        result = sim->calls->born(sim->state, &sim->world, first, count, spacing);
+    if (result == RP_OK && def->orientation_field)
+        result = set_orientations(sim, def, first, count);
+    if (result != RP_OK) /* as if nothing had been */
+        sim->particles.count = first, sim->particles.next_id -= count;
+    return result;
+}
+
+rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added)
+{
+    double spacing = rp__sim_spacing(&sim->def, def->per_cell), *points = NULL;
+    rp__sampling_def s = sampling(sim, def->sampling, spacing, def->seed + (uint64_t)sim->particles.next_id);
+    near_table table = { 0 };
+    int64_t count = 0;
+    s.limit -= sim->particles.count;
+    rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
+    if (result == RP_OK)
+        result = near_build(&table, sim, def->shape, spacing);
+    if (result == RP_OK) {
+        count = leave_out(sim, def->name, points, count);
+        count = leave_out_taken(&table, sim, spacing, points, count);
+        result = append_grains(sim, def, points, count);
+    }
+    rp__base_free(table.head);
+    rp__base_free(table.next);
+    rp__base_free(points);
+    *added = result == RP_OK ? count : 0;
+    return result;
 }
 
 /* The order in which free sites are used: shuffled anew each step, by a counter. */
@@ -370,7 +422,7 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
         return RP_OK;
     near_table table = { 0 };
     ranked *free_sites = RP_NEW_ARRAY(ranked, emitter->site_count);
-    rp_result result = free_sites ? near_build(&table, sim, def, emitter->spacing) : RP_OUT_OF_MEMORY;
+    rp_result result = free_sites ? near_build(&table, sim, def->shape, emitter->spacing) : RP_OUT_OF_MEMORY;
     int64_t count = 0;
     shift way = shift_of(sim, e);
     for (int64_t s = 0; result == RP_OK && s < emitter->site_count; s++)
@@ -436,16 +488,22 @@ static void mark_inside(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
+rp_result rp__sim_remove_inside(rp_sim *sim, const rp_shape *shape, int64_t *removed)
+{
+    RP_TRY(rp__sim_flags(sim));
+    drain_work work = { sim, shape };
+    rp__exec_for(sim->particles.count, 4096, mark_inside, &work);
+    *removed += rp__particles_remove(&sim->particles, sim->flags);
+    return RP_OK;
+}
+
 rp_result rp__sim_drain(rp_sim *sim, int64_t *removed)
 {
     for (int s = 0; s < sim->def.sink_count; s++) {
         const rp_sink_def *def = &sim->def.sinks[s];
         if (sim->time < def->start || sim->time >= def->stop)
             continue;
-        RP_TRY(rp__sim_flags(sim));
-        drain_work work = { sim, def->shape };
-        rp__exec_for(sim->particles.count, 4096, mark_inside, &work);
-        *removed += rp__particles_remove(&sim->particles, sim->flags);
+        RP_TRY(rp__sim_remove_inside(sim, def->shape, removed));
     }
     return RP_OK;
 }

@@ -27,7 +27,14 @@ void rp__sim_drive_free(rp_sim *sim)
 {
     clear_queue(&sim->drive);
     rp__base_free(sim->drive.queue);
+    rp__sim_clear_forces(sim);
+    rp__base_free(sim->drive.forces);
+    rp__base_free(sim->drive.callbacks);
+    rp__base_free(sim->drive.velocity_before);
+    rp__base_free(sim->drive.id_before);
+    rp__base_free(sim->drive.edit.before);
     rp__base_free(sim->drive.key_off);
+    rp__text_free(&sim->drive.added);
     rp__text_free(&sim->drive.journal);
 }
 
@@ -74,7 +81,9 @@ static rp_result read_lines(rp_sim *sim, const char *text, double earliest, int6
             rp__action action;
             RP_TRY(rp__action_read(at, length, &action));
             rp_result result = RP_OK;
-            if (!(action.time >= last) || !isfinite(action.time))
+            if ((result = rp__sim_check_callback(sim, action.force)) != RP_OK)
+                ;
+            else if (!(action.time >= last) || !isfinite(action.time))
                 result = rp__base_fail(RP_BAD_FILE, "its time is %g s; it must be a number, not before %g s", action.time, last);
             else if (!rp__base_grow(&drive->queue, &drive->queue_capacity, drive->queue_count + 1, sizeof action))
                 result = RP_OUT_OF_MEMORY;
@@ -252,15 +261,25 @@ rp_result rp__sim_drive_save(const rp_sim *sim, rp_state *state)
     const rp__sim_drive *drive = &sim->drive;
     if (!drive->used)
         return RP_OK;
-    rp__text queue = { 0 };
-    for (int64_t i = drive->next; i < drive->queue_count; i++)
-        rp__action_write(&drive->queue[i], &queue);
-    rp_result result = rp__text_result(&queue);
+    rp__text queue = { 0 }, forces = { 0 };
+    rp_result result = RP_OK;
+    for (int64_t i = drive->next; i < drive->queue_count && result == RP_OK; i++)
+        result = rp__action_write(&drive->queue[i], &queue);
+    for (int64_t f = 0; f < drive->force_count && result == RP_OK; f++) {
+        rp__action action = rp__action_make(RP__ACTION_FORCE_ADD);
+        action.force = drive->forces[f];
+        result = rp__action_write(&action, &forces);
+    }
     if (result == RP_OK)
         result = save_text(state, "drive/journal", rp__text_string(&drive->journal), drive->journal.length);
     if (result == RP_OK && queue.length)
         result = save_text(state, "drive/queue", queue.data, queue.length);
+    if (result == RP_OK && forces.length)
+        result = save_text(state, "drive/forces", forces.data, forces.length);
+    if (result == RP_OK && drive->added.length)
+        result = save_text(state, "drive/added", drive->added.data, drive->added.length);
     rp__text_free(&queue);
+    rp__text_free(&forces);
     return result == RP_OK ? save_numbers(sim, state) : result;
 }
 
@@ -270,6 +289,7 @@ static void reset(rp_sim *sim)
     rp__sim_drive *drive = &sim->drive;
     drive->used = false;
     clear_queue(drive);
+    rp__sim_clear_forces(sim);
     drive->journal.length = 0;
     if (drive->journal.data)
         drive->journal.data[0] = '\0';
@@ -280,8 +300,10 @@ static void reset(rp_sim *sim)
         drive->key_off[k] = false;
     for (int b = 0; b < sim->world.body_count; b++) {
         rp__body *body = &sim->world.bodies[b];
-        const rp_body_def *def = &sim->def.bodies[b];
         memset(&body->drive, 0, sizeof body->drive);
+        if (b >= sim->def.body_count) /* the state says what it has */
+            continue;
+        const rp_body_def *def = &sim->def.bodies[b];
         memcpy(body->def.force, def->force, sizeof def->force);
         memcpy(body->def.torque, def->torque, sizeof def->torque);
         body->def.motor_value = def->motor_value;
@@ -298,9 +320,51 @@ static rp_result check_scene(const rp_sim *sim)
     return RP_OK;
 }
 
+/* The actions of lines that a state holds, one after the other. */
+static rp_result for_lines(rp_sim *sim, const char *text, rp__action_kind kind, rp_result (*each)(rp_sim *sim, rp__action *action))
+{
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, "\n");
+        rp__action action;
+        RP_TRY(rp__action_read(at, length, &action));
+        rp_result result = action.kind == kind ? each(sim, &action) : rp__base_fail(RP_BAD_FILE, "the checkpoint has an action where none belongs");
+        rp__action_free(&action);
+        RP_TRY(result);
+        at += length + (at[length] == '\n');
+    }
+    return RP_OK;
+}
+
+/* Bodies that were added: those there are kept when they are the same. */
+static rp_result restore_added(rp_sim *sim, const rp_state *state)
+{
+    rp__text added = { 0 };
+    rp_result result = load_text(state, "drive/added", &added);
+    bool same = result == RP_OK && added.length == sim->drive.added.length &&
+                memcmp(rp__text_string(&added), rp__text_string(&sim->drive.added), (size_t)added.length) == 0;
+    if (result == RP_OK && !same) {
+        rp__sim_drop_added_bodies(sim);
+        result = for_lines(sim, rp__text_string(&added), RP__ACTION_BODY_ADD, rp__sim_do_body_add);
+    }
+    rp__text_free(&added);
+    return result;
+}
+
+static rp_result restore_forces(rp_sim *sim, const rp_state *state)
+{
+    rp__text forces = { 0 };
+    rp_result result = load_text(state, "drive/forces", &forces);
+    if (result == RP_OK)
+        result = for_lines(sim, rp__text_string(&forces), RP__ACTION_FORCE_ADD, rp__sim_do_force_add);
+    rp__text_free(&forces);
+    return result;
+}
+
 rp_result rp__sim_drive_restore(rp_sim *sim, const rp_state *state)
 {
+    RP_TRY(restore_added(sim, state));
     reset(sim);
+    RP_TRY(restore_forces(sim, state));
     const rp_blob *scene = rp_state_find(state, "drive/scene"), *bodies = rp_state_find(state, "drive/bodies");
     if (!scene && !bodies && !rp_state_find(state, "drive/journal"))
         return RP_OK;

@@ -21,6 +21,8 @@ struct rp_world {
     int body_count;
     double wall_force[6][3];            /* of the grains on the walls, over this step */
     int64_t cells[3];                   /* of the domain */
+    int64_t disturbed;                  /* changes whenever a program added, removed or edited particles between steps: what a method keeps by
+                                           their order or place is then stale. (Sinks and emitters change the count or next_id.) */
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
     const volatile int *cancel;         /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */

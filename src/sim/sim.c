@@ -255,7 +255,7 @@ static double cfl_limit(const rp_sim *sim)
 {
     const double *g = sim->def.gravity;
     double reach = sim->def.cfl * sim->def.cell_size, v = rp__sim_fastest(sim);
-    double a = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double a = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) + (sim->drive.force_count ? rp__sim_force_bound(sim) : 0);
     double root = v + sqrt(v * v + 4 * a * reach);
     return root > 0 ? 2 * reach / root : INFINITY;
 }
@@ -334,6 +334,8 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
         RP_TRY(rp__body_deform(&world->bodies[b], sim->time + dt * (1 - 1e-9))); /* velocities of the piece just gone through */
     }
     tell_jumps(sim, dt);
+    if (sim->drive.force_count)
+        RP_TRY(rp__sim_apply_forces(sim, dt));
     RP_TRY(sim->calls->step(sim->state, world, dt, stats));
     rp__body_room room = body_room(sim);
     RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
@@ -386,6 +388,7 @@ static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
 
 rp_result rp_sim_next_time(rp_sim *sim, double *time)
 {
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_next_time", time));
     double dt = 0;
     const char *reason;
     RP_TRY(prepare_step(sim, &dt, &reason));
@@ -401,6 +404,7 @@ rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats)
 rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
 {
     rp_step_stats unused;
+    RP_TRY(rp__sim_need(sim, "rp_sim_step"));
     if (!stats)
         stats = &unused;
     memset(stats, 0, sizeof *stats);
@@ -423,8 +427,10 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     sim->drive.stepping = true;
     rp_result result = advance(sim, dt, stats);
     sim->drive.stepping = false;
-    if (result == RP_CANCELLED)
+    if (result == RP_CANCELLED) {
         take_bodies_back(sim);
+        RP_TRY(rp__sim_take_forces_back(sim));
+    }
     RP_TRY(result);
     if ((shortened || at_event) && !sim->at_frame)
         stats->time = sim->time = latest; /* to the bit */

@@ -14,6 +14,20 @@ typedef struct rp__emitter {
     double owed;          /* bulk volume still to be emitted */
 } rp__emitter;
 
+/* A C function that a program named, and a force on the grains that acts. */
+typedef struct rp__sim_callback {
+    char name[64];
+    rp_force_fn function;
+    void *context;
+} rp__sim_callback;
+
+/* An edit of a field that is open. */
+typedef struct rp__sim_edit {
+    bool open;
+    int field;
+    void *before;         /* its planes as they were, one behind the other */
+} rp__sim_edit;
+
 /* What was done from outside, and what is still to be done. */
 typedef struct rp__sim_drive {
     bool used;            /* something was ever done or is to come: else nothing of this is saved, and steps do not look here */
@@ -22,6 +36,15 @@ typedef struct rp__sim_drive {
     rp__action *queue;    /* to be performed, by time, from `next` on */
     int64_t queue_count, queue_capacity, next;
     double gravity[3];    /* of the definition */
+    rp__sim_callback *callbacks;
+    int64_t callback_count, callback_capacity;
+    rp_force_def **forces; /* that act now */
+    int64_t force_count, force_capacity;
+    double *velocity_before; /* of the particles of id_before: before the forces of a step that may be given up */
+    int64_t *id_before;
+    int64_t before_count;
+    rp__text added;       /* the lines of the bodies that were added, in the order of their indices */
+    rp__sim_edit edit;
     bool *key_off;        /* a key of the definition: its parameter was set from outside */
 } rp__sim_drive;
 
@@ -53,6 +76,8 @@ void rp__sim_body_state(const rp__body *body, rp_body_state *out);
 
 /* definition.c */
 rp_result rp__sim_check(const rp_sim_def *def);
+rp_result rp__sim_check_grains(const rp_sim_def *def, const rp_grains_def *grains);
+rp_result rp__sim_check_body(const rp_body_def *body);
 rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def);
 void rp__sim_release_definition(rp_sim *sim);
 
@@ -62,7 +87,28 @@ rp_result rp__sim_fill(rp_sim *sim);
 rp_result rp__sim_prepare_emitters(rp_sim *sim);
 rp_result rp__sim_emit(rp_sim *sim, double dt, int64_t *emitted);
 rp_result rp__sim_drain(rp_sim *sim, int64_t *removed);
+rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added);
+rp_result rp__sim_remove_inside(rp_sim *sim, const rp_shape *shape, int64_t *removed);
 rp_result rp__sim_flags(rp_sim *sim); /* flags[0 … count) cleared */
+
+/* One function an action: checks, then changes. act.c, act_grains.c, force.c */
+#define A(id, function, name) rp_result rp__sim_do_##function(rp_sim *sim, rp__action *action);
+RP__ACTIONS(A)
+#undef A
+rp_result rp__sim_check_vector(const char *what, const double *v, int count);
+rp_result rp__sim_find_body(const rp_sim *sim, rp__action *action, rp__body **out);
+rp_result rp__sim_find_material(const rp_sim *sim, rp__action *action);
+rp_result rp__sim_begin_action(rp_sim *sim, const char *function, bool arguments);
+rp_result rp__sim_append_body(rp_sim *sim, const rp_body_def *def);
+void rp__sim_drop_added_bodies(rp_sim *sim);
+
+/* force.c: before a step of length dt; the largest acceleration known beforehand. */
+rp_result rp__sim_check_callback(const rp_sim *sim, const rp_force_def *def);
+rp_result rp__sim_apply_forces(rp_sim *sim, double dt);
+rp_result rp__sim_take_forces_back(rp_sim *sim); /* the step was given up */
+rp_result rp__sim_places_by_id(const rp_sim *sim, int64_t **out); /* where each particle is, by its id; -1: nowhere */
+double rp__sim_force_bound(const rp_sim *sim);
+void rp__sim_clear_forces(rp_sim *sim);
 
 /* act.c: performs an action now and writes it into the journal; nothing happens when it is refused. */
 rp_result rp__sim_act(rp_sim *sim, rp__action *action);

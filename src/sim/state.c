@@ -30,6 +30,10 @@ static rp_result save_clock(const rp_sim *sim, rp_state *state)
 
 rp_result rp_sim_save(const rp_sim *sim, rp_state *state)
 {
+    if (!sim || !state)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_save needs a simulation and a state (one is NULL)");
+    if (sim->drive.edit.open)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_save was called while an edit is open; close or cancel it first");
     memset(state, 0, sizeof *state);
     rp_result result = save_clock(sim, state);
     const rp__particles *p = &sim->particles;
@@ -130,6 +134,9 @@ static rp_result restore_particles(rp_sim *sim, const rp_state *state, int64_t c
 rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
 {
     const rp_blob *counts, *time, *owed, *walls;
+    if (!state)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_restore needs a state (NULL was given)");
+    RP_TRY(rp__sim_need(sim, "rp_sim_restore"));
     RP_TRY(need(state, "counts", RP_I64, 5, &counts));
     RP_TRY(need(state, "time", RP_F64, 1, &time));
     RP_TRY(need(state, "emitters", RP_F64, sim->def.emitter_count, &owed));
@@ -138,12 +145,13 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     RP_TRY(check_numbers(state));
     RP_TRY(check_clock(sim, n, *(const double *)time->data));
     RP_TRY(restore_particles(sim, state, n[3]));
-    RP_TRY(rp__body_restore(sim->world.bodies, sim->world.body_count, state));
     RP_TRY(rp__sim_drive_restore(sim, state));
+    RP_TRY(rp__body_restore(sim->world.bodies, sim->world.body_count, state));
     sim->step = n[0];
     sim->frame = n[1];
     sim->at_frame = n[2] != 0;
     sim->particles.next_id = n[4];
+    sim->world.disturbed++;
     sim->time = *(const double *)time->data;
     sim->world.time = sim->time;
     for (int e = 0; e < sim->def.emitter_count; e++)
