@@ -38,7 +38,7 @@ class Browser:
         os.close(to_read)
         os.close(to_write)
         self.pending, self.last, self.events = b"", 0, []
-        self.session = None
+        self.session = self.target = None
         try:
             self.call("Browser.getVersion", limit=60)
         except Exception as error:
@@ -80,8 +80,11 @@ class Browser:
     def open(self, url):
         """A page of its own; its errors and requests are kept in `events`."""
         self.session = None
-        target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self.session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        if self.target:
+            self.call("Target.closeTarget", {"targetId": self.target})
+        self.target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self.session = self.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
+        self.events.clear()
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.call("Page.navigate", {"url": url})

@@ -49,14 +49,14 @@ class SocketSource {
   }
 }
 
-/* Frames that are in the page itself (repose export): an element <script type="application/repose"> each. */
+/* Frames that are in the page itself (repose export), an element each. Colours are those that were chosen then. */
 class PageSource {
   constructor(run) {
     this.run = run;
   }
 
   open() {
-    const scene = JSON.parse(document.getElementById('repose-scene').textContent);
+    const scene = this.scene = JSON.parse(document.getElementById('repose-scene').textContent);
     const table = document.getElementById('repose-table');
     setTimeout(() => {
       this.onstate('a page of its own, without a server', false);
@@ -71,7 +71,8 @@ class PageSource {
       const element = document.getElementById(`repose-frame-${message.frame}`);
       if (element)
         setTimeout(() => this.onframe(readFrame(decodeBase64(element.textContent.trim()), true)), 0);
-    }
+    } else if (message.type === 'color' && message.field !== 'material')
+      setTimeout(() => this.onmessage({ type: 'range', ...this.scene.exported }), 0);
   }
 
   close() {}

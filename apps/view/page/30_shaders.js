@@ -149,7 +149,7 @@ void main() {
   vec3 p = placeAt(uv), n = 2.0 * texture(normals, uv).xyz - 1.0;
   float spin = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) * 6.2832;
   float near = around(p, n, reach.x, spin), far = around(p, n, reach.y, spin + 1.0);
-  colour = vec4(clamp(1.0 - 1.6 * near, 0.0, 1.0), clamp(1.0 - 1.7 * far, 0.0, 1.0), 0.0, 1.0);
+  colour = vec4(clamp(1.0 - 2.2 * near, 0.0, 1.0), clamp(1.0 - 1.7 * far, 0.0, 1.0), 0.0, 1.0);
 }`;
 
 /* Light: sun with shadow, sky with contact, a little that the ground throws back; then the tone curve of our own pictures. */
@@ -193,7 +193,7 @@ void main() {
     lit = any(greaterThan(abs(s.xyz), vec3(1.0))) ? 1.0 : lit / 8.0;
   }
   float day = max(0.0, dot(n, sun)), sky = 0.5 + 0.5 * dot(n, up);
-  vec3 light = vec3(1.32, 1.26, 1.14) * day * lit * mix(1.0, open.x, 0.35);
+  vec3 light = vec3(1.36, 1.31, 1.22) * day * lit * mix(1.0, open.x, 0.6);
   light += vec3(0.42, 0.46, 0.52) * sky * open.x * open.y;
   light += 0.16 * groundPaint * (0.5 - 0.5 * dot(n, up)) * open.y;
   vec3 c = paint * light;
@@ -202,14 +202,19 @@ void main() {
   colour = vec4(screen(tone(c)), 1.0);
 }`;
 
-/* Smooths edges where neighbours differ much: a short form of FXAA (Lottes 2009). */
+/* Smooths edges of bodies and of the heap: a short form of FXAA (Lottes 2009). Among grains it would draw worms, so they stay as they are. */
 const COPY_FRAGMENT = HEAD + `
 in vec2 uv;
-uniform sampler2D picture;
+uniform sampler2D picture, albedos;
 uniform vec2 pixel;
 out vec4 colour;
+float grain(vec2 o) { return step(0.99, texture(albedos, uv + o * pixel).a); }
 float luma(vec2 o) { return dot(texture(picture, uv + o * pixel).rgb, vec3(0.3, 0.6, 0.1)); }
 void main() {
+  if (grain(vec2(-1, -1)) + grain(vec2(1, -1)) + grain(vec2(-1, 1)) + grain(vec2(1, 1)) > 3.5) {
+    colour = texture(picture, uv);
+    return;
+  }
   float m = luma(vec2(0)), a = luma(vec2(-1, -1)), b = luma(vec2(1, -1)), c = luma(vec2(-1, 1)), d = luma(vec2(1, 1));
   float least = min(m, min(min(a, b), min(c, d))), most = max(m, max(max(a, b), max(c, d)));
   vec2 along = vec2(c + d - a - b, a + c - b - d);

@@ -107,7 +107,7 @@ class Drawer {
     if (this.targets)
       Object.values(this.targets).forEach(t => t instanceof WebGLTexture ? gl.deleteTexture(t) : gl.deleteFramebuffer(t));
     this.size = [width, height];
-    const t = { albedo: this.target(gl.RGBA8, width, height, gl.NEAREST), normal: this.target(gl.RGBA8, width, height, gl.NEAREST),
+    const t = { albedo: this.target(gl.RGBA8, width, height, gl.NEAREST), normal: this.target(gl.RGB10_A2, width, height, gl.NEAREST),
       depth: this.target(gl.DEPTH_COMPONENT24, width, height, gl.NEAREST), contact: this.target(gl.RG8, width, height, gl.NEAREST),
       picture: this.target(gl.RGBA8, width, height, gl.LINEAR) };
     t.scene = this.framebuffer([t.albedo, t.normal], t.depth);
@@ -360,7 +360,7 @@ class Drawer {
       plain: options.full ? 0 : 1, fade: 1 / (14 * seen), shadowTexel: 1 / this.shadow.size, bias: 0.6 * grain + 0.002 * this.reach,
       groundPaint: scene.ground ? scene.ground.colour.map(c => c / 255) : [0.5, 0.5, 0.5] });
     this.drawOver(options, view, proj);
-    this.fullScreen(null, this.copy, { picture: t.picture, pixel });
+    this.fullScreen(null, this.copy, { picture: t.picture, albedos: t.albedo, pixel });
   }
 }
 

@@ -66,11 +66,15 @@ class App {
 
   setUpScene(scene) {
     const select = byId('field'), names = [['material', '']];
-    for (const f of scene.fields) {
+    for (const f of scene.exported ? [] : scene.fields) {
       names.push([f.name, f.unit]);
       if (f.components === 3)
         for (const c of ['x', 'y', 'z'].slice(0, scene.dim))
           names.push([`${f.name}.${c}`, f.unit]);
+    }
+    if (scene.exported && scene.exported.field !== 'material') {
+      names[0] = [scene.exported.field, scene.exported.unit];
+      scene.colour = scene.exported.field;
     }
     this.units = Object.fromEntries(names);
     select.replaceChildren(...names.map(([n, u]) => new Option(u ? `${n} [${u}]` : n, n)));
@@ -325,7 +329,7 @@ class App {
     byId('saved').replaceChildren(...[0, 1, 2, 3].map(k => {
       const b = document.createElement('button');
       b.type = 'button';
-      b.textContent = this.saved[k] ? `view ${k + 1}` : `save ${k + 1}`;
+      b.textContent = this.saved[k] ? `view ${k + 1}` : `keep ${k + 1}`;
       b.title = this.saved[k] ? `goes to view ${k + 1} (${k + 1}); Shift saves anew` : `saves this view (Shift+${k + 1})`;
       b.onclick = event => event.shiftKey ? this.saveView(k) : this.recallView(k);
       return b;
