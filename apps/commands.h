@@ -14,6 +14,8 @@ extern const command command_schema;
 extern const command command_render;
 extern const command command_plot;
 extern const command command_sheet;
+extern const command command_view;
+extern const command command_export;
 extern const command command_friction;
 extern const command command_validate;
 extern const command command_bench;

@@ -8,7 +8,7 @@
 typedef struct reader {
     const char *text;
     size_t at;
-    int depth;
+    int depth, most;
 } reader;
 
 static void skip(reader *r)
@@ -156,7 +156,7 @@ static json *read_value(reader *r)
     bool good = false;
     skip(r);
     char c = r->text[r->at];
-    if (++r->depth <= 64) {
+    if (++r->depth <= r->most) {
         if (c == '{' || c == '[') {
             value->kind = c == '{' ? JSON_OBJECT : JSON_ARRAY;
             good = read_members(r, value, c == '{' ? '}' : ']');
@@ -177,7 +177,12 @@ static json *read_value(reader *r)
 
 json *json_parse(const char *text, size_t *at)
 {
-    reader r = { .text = text };
+    return json_parse_within(text, 64, at);
+}
+
+json *json_parse_within(const char *text, int depth, size_t *at)
+{
+    reader r = { .text = text, .most = depth };
     json *value = read_value(&r);
     skip(&r);
     if (at)

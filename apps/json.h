@@ -1,4 +1,4 @@
-/* A reader of JSON, for the files this program writes itself: numbers as doubles, texts in UTF-8. */
+/* A reader of JSON, for the files this program writes itself and for messages of its page: numbers as doubles, texts in UTF-8. */
 #ifndef REPOSE_APPS_JSON_H
 #define REPOSE_APPS_JSON_H
 
@@ -18,6 +18,8 @@ typedef struct json {
 
 /* NULL when the text is not JSON (depth up to 64) or there is no memory; *at receives where it stopped. */
 json *json_parse(const char *text, size_t *at);
+/* The same with another limit on the depth. */
+json *json_parse_within(const char *text, int depth, size_t *at);
 json *json_read_file(const char *path); /* NULL: said on standard error */
 void json_free(json *value);
 

@@ -28,6 +28,8 @@ typedef struct rp_frame {
 
 /* Besides the particles' own fields, pressure, volume fraction and region of the law where the method has them on its nodes. */
 RP_API rp_result rp_frame_write(rp_sim *sim, const rp_output_def *output, const char *path);
+/* The state of a simulation as a frame that is not written: views that hold until the next step. `fields` as in rp_output_def. */
+RP_API rp_result rp_frame_collect(rp_sim *sim, const char *fields, rp_frame *out);
 RP_API rp_result rp_frame_read(const char *path, rp_frame *out);
 RP_API const rp_field_view *rp_frame_field(const rp_frame *frame, const char *name); /* NULL if absent */
 RP_API void rp_frame_free(rp_frame *frame);

@@ -146,6 +146,8 @@ RP_API rp_result rp_palette_parse(const char *text, rp_palette *out);
 RP_API const char *rp_palette_names(void);
 /* The colour of a grain: the same for the same id. */
 RP_API void rp_palette_pick(const rp_palette *palette, int64_t id, uint8_t rgb[3]);
+/* Its place in the palette, and the factor of its lightness (0.9 … 1). */
+RP_API int rp_palette_choose(const rp_palette *palette, int64_t id, double *shade);
 
 /* ---- films: pictures of the frames of a run ---- */
 
@@ -178,6 +180,38 @@ RP_API rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progre
 /* Whether view and colour are right for this run: RP_BAD_ARGUMENT with a sentence that tells what there is. */
 RP_API rp_result rp_film_check(rp_film *film);
 RP_API rp_result rp_film_scan(rp_film *film);                      /* looks again for frames (a run that goes on) */
+
+/* ---- the stage: a scene set up as a film shows it, for programs that draw by themselves ---- */
+
+typedef struct rp_stage_body {
+    rp_mesh mesh;                 /* in the body's frame; empty for one that deforms (rp_mesh_sequence_mesh) */
+    bool container;               /* grains are inside: to be seen through */
+} rp_stage_body;
+
+typedef struct rp_stage {
+    rp_view view;                 /* at time 0, before the keys and the turntable of the scene */
+    double sun[3];                /* direction towards it */
+    uint8_t background[3];
+    int up_axis;                  /* 0, 1 or 2 */
+    double up_sign;
+    bool ground;                  /* there is one */
+    double ground_point[3], ground_normal[3];
+    uint8_t ground_colour[3];
+    double tray;                  /* height of the boards around a bed that fills its box [m]; 0 = none */
+    int body_count;
+    rp_stage_body *bodies;
+} rp_stage;
+
+/* `first`: the first frame of the run (rp_frame_read, rp_frame_collect). Sets nothing on failure. */
+RP_API rp_result rp_stage_make(const rp_scene *scene, const rp_frame *first, int width, int height, rp_stage *out);
+RP_API rp_view rp_stage_view(const rp_scene *scene, const rp_stage *stage, double time); /* with keys and turntable */
+RP_API void rp_stage_free(rp_stage *stage);
+/* The radius with which a particle of this volume of grains is shown. */
+RP_API double rp_stage_radius(const rp_sim_def *sim, double volume, int material);
+
+/* One number a particle: a field of one component, "velocity.x" a component of one of several, "velocity" its length; of a tensor the
+ * norm. `values` has room for frame->count. RP_BAD_ARGUMENT with a list of what there is. */
+RP_API rp_result rp_frame_values(const rp_frame *frame, const char *name, double *values, const char **unit);
 
 /* Makes the grain samples of all frames that have none yet (rp_film_def.grains_per_particle above 0), one frame from the
  * other; kept in FOLDER/samples. Call it after each frame of a run, or once afterwards; pictures call it as needed. */

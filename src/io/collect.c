@@ -137,6 +137,14 @@ rp_result rp__io_frame_collect(rp_sim *sim, const char *fields, rp_frame *out)
     return result;
 }
 
+rp_result rp_frame_collect(rp_sim *sim, const char *fields, rp_frame *out)
+{
+    rp_frame frame;
+    RP_TRY(rp__io_frame_collect(sim, fields, &frame));
+    *out = frame;
+    return RP_OK;
+}
+
 rp_result rp_frame_write(rp_sim *sim, const rp_output_def *output, const char *path)
 {
     rp_frame frame;

@@ -159,14 +159,21 @@ rp_result rp_palette_parse(const char *text, rp_palette *out)
     return RP_OK;
 }
 
-void rp_palette_pick(const rp_palette *palette, int64_t id, uint8_t rgb[3])
+int rp_palette_choose(const rp_palette *palette, int64_t id, double *shade)
 {
     double u = rp__random_unit(0x70616c65747465, 1, (uint64_t)id), sum = 0;
     int k = 0;
     while (k < palette->count - 1 && u >= (sum += palette->weight[k]))
         k++;
     /* No two grains of a colour are alike: up to a tenth darker. */
-    double shade = 1 - 0.1 * rp__random_unit(0x70616c65747465, 2, (uint64_t)id);
+    *shade = 1 - 0.1 * rp__random_unit(0x70616c65747465, 2, (uint64_t)id);
+    return k;
+}
+
+void rp_palette_pick(const rp_palette *palette, int64_t id, uint8_t rgb[3])
+{
+    double shade;
+    int k = rp_palette_choose(palette, id, &shade);
     for (int c = 0; c < 3; c++)
         rgb[c] = (uint8_t)(palette->colour[k][c] * shade + 0.5);
 }

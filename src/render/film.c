@@ -94,7 +94,7 @@ static rp_result sequence_box(const rp_body_def *def, film_body *body)
     return RP_OK;
 }
 
-static rp_result make_bodies(rp_film *film)
+rp_result rp__film_make_bodies(rp_film *film)
 {
     film->body_count = film->sim->body_count;
     film->bodies = rp__base_alloc_zero(sizeof *film->bodies * (size_t)(film->body_count + 1));
@@ -117,7 +117,7 @@ static rp_result make_bodies(rp_film *film)
 }
 
 /* A bounded body that has many of the first grains in its box, while few are in its solid, is a container; one that deforms is a figure. */
-static void find_containers(rp_film *film, const rp_frame *frame)
+void rp__film_find_containers(rp_film *film, const rp_frame *frame)
 {
     const rp_field_view *x = rp_frame_field(frame, "position");
     for (int b = 0; b < film->body_count && b < frame->body_count && x && x->info.type == RP_F64; b++) {
@@ -174,33 +174,43 @@ static rp_result add_bodies(const rp_film *film, const rp_frame *frame, rp_rende
 
 /* ---- ground ---- */
 
-static rp_result add_ground(const rp_film *film, rp_render *render)
+rp_result rp__film_ground(const rp_film *film, film_ground *ground)
 {
     const rp_sim_def *sim = film->sim;
-    uint8_t colour[3] = { 204, 197, 186 };
+    *ground = (film_ground){ .colour = { 204, 197, 186 } };
     const char *text = film->out->ground ? film->out->ground : "auto";
-    double point[3], normal[3] = { 0, 0, 0 };
     if (strcmp(text, "none") == 0)
         return RP_OK;
-    memcpy(point, film->middle, sizeof point);
+    memcpy(ground->point, film->middle, sizeof ground->point);
     if (text[0] == '#') {
         rp_palette one;
         RP_TRY(rp_palette_parse(text, &one));
-        memcpy(colour, one.colour[0], 3);
+        memcpy(ground->colour, one.colour[0], 3);
     }
     if (sim->dim == 2) { /* paper behind the section */
-        point[2] = -0.6 * sim->cell_size;
-        normal[2] = 1;
+        ground->point[2] = -0.6 * sim->cell_size;
+        ground->normal[2] = 1;
         const uint8_t paper[3] = { 214, 212, 208 };
-        return rp_render_set_ground(render, point, normal, text[0] == '#' ? colour : paper);
+        if (text[0] != '#')
+            memcpy(ground->colour, paper, 3);
+        ground->present = true;
+        return RP_OK;
     }
     int face = 2 * film->up_axis + (film->up_sign > 0 ? 0 : 1);
     rp_surface_kind kind = sim->wall[face].kind;
     if (text[0] != '#' && (kind == RP_OPEN || kind == RP_PERIODIC))
         return RP_OK;
-    point[film->up_axis] = film->up_sign > 0 ? sim->lower[film->up_axis] : sim->upper[film->up_axis];
-    normal[film->up_axis] = film->up_sign;
-    return rp_render_set_ground(render, point, normal, colour);
+    ground->point[film->up_axis] = film->up_sign > 0 ? sim->lower[film->up_axis] : sim->upper[film->up_axis];
+    ground->normal[film->up_axis] = film->up_sign;
+    ground->present = true;
+    return RP_OK;
+}
+
+static rp_result add_ground(const rp_film *film, rp_render *render)
+{
+    film_ground ground;
+    RP_TRY(rp__film_ground(film, &ground));
+    return ground.present ? rp_render_set_ground(render, ground.point, ground.normal, ground.colour) : RP_OK;
 }
 
 /* In a section the floor is a strip below the domain. */
@@ -222,7 +232,7 @@ static rp_result add_floor_strip(const rp_film *film, rp_render *render)
 
 /* ---- opening ---- */
 
-static void find_up(rp_film *film)
+void rp__film_find_up(rp_film *film)
 {
     const rp_sim_def *sim = film->sim;
     film->up_axis = sim->dim == 2 ? 1 : 2;
@@ -306,7 +316,7 @@ static rp_result open_parts(rp_film *film, const rp_film_def *def)
         film->def.aperture = film->out->aperture;
     if (isnan(film->def.turntable))
         film->def.turntable = film->out->turntable;
-    find_up(film);
+    rp__film_find_up(film);
     RP_TRY(rp_film_scan(film));
     if (film->list.count == 0)
         return rp__base_fail(RP_NOT_FOUND, "%s has no frames; a run writes them to %s/frames", film->folder, film->folder);
@@ -388,12 +398,12 @@ static rp_result prepare(rp_film *film)
     if (film->ready)
         return RP_OK;
     if (!film->bodies)
-        RP_TRY(make_bodies(film));
+        RP_TRY(rp__film_make_bodies(film));
     rp_result read = RP_BAD_FILE;
     for (int64_t i = 0; read == RP_BAD_FILE && i < film->list.count; i++) /* the first that is sound */
         read = rp__film_read(film, i, &first);
     RP_TRY(read);
-    find_containers(film, &first);
+    rp__film_find_containers(film, &first);
     rp_result result = rp__film_find_tray(film, &first);
     if (result == RP_OK)
         result = rp__film_choose_view(film, &first);
@@ -433,6 +443,25 @@ static void side_light(const rp_film *film, double sun[3])
     }
 }
 
+double rp__film_sun(const rp_film *film, double sun[3])
+{
+    double given = fabs(film->out->sun[0]) + fabs(film->out->sun[1]) + fabs(film->out->sun[2]);
+    if (given > 0)
+        memcpy(sun, film->out->sun, 3 * sizeof *sun);
+    if (film->sim->dim == 2) { /* light from above on the left, in front of the paper */
+        sun[0] = -0.12, sun[1] = 0.2, sun[2] = 1;
+    } else if (given > 0 && (film->up_axis != 2 || film->up_sign < 0)) { /* the direction is given for z upwards */
+        double z = sun[2];
+        int up = film->up_axis;
+        sun[2] = sun[up];
+        sun[up] = film->up_sign * z;
+    } else if (given == 0) {
+        side_light(film, sun);
+        return 1.2;
+    }
+    return 1;
+}
+
 static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
 {
     rp_picture p = rp_default_picture();
@@ -441,21 +470,9 @@ static rp_picture picture_of(const rp_film *film, const rp_frame *frame)
     p.samples = film->def.samples;
     p.threads = film->def.threads;
     p.view = rp__film_view_at(film, frame->time);
-    double sun = fabs(film->out->sun[0]) + fabs(film->out->sun[1]) + fabs(film->out->sun[2]);
-    if (sun > 0)
-        memcpy(p.sun, film->out->sun, sizeof p.sun);
-    if (film->sim->dim == 2) { /* light from above on the left, in front of the paper */
-        p.sun[0] = -0.12, p.sun[1] = 0.2, p.sun[2] = 1;
+    p.exposure *= rp__film_sun(film, p.sun);
+    if (film->sim->dim == 2)
         p.sun_radius = 0.06;
-    } else if (sun > 0 && (film->up_axis != 2 || film->up_sign < 0)) { /* the direction is given for z upwards */
-        double z = p.sun[2];
-        int up = film->up_axis;
-        p.sun[2] = p.sun[up];
-        p.sun[up] = film->up_sign * z;
-    } else if (sun == 0) {
-        side_light(film, p.sun);
-        p.exposure *= 1.2;
-    }
     p.sun_strength *= film->out->sun_strength;
     p.sky_strength *= film->out->sky_strength;
     p.lamp_strength = film->out->lamp_strength;

@@ -44,6 +44,20 @@ rp_result rp__film_plane(const rp_field_view *view, int component, const double 
 /* Reads the i-th frame; the sentence names the file. */
 rp_result rp__film_read(const rp_film *film, int64_t i, rp_frame *frame);
 
+typedef struct film_ground {
+    bool present;
+    double point[3], normal[3];
+    uint8_t colour[3];
+} film_ground;
+
+/* Parts of a film that need no folder: what is up, the meshes of the bodies, which of them hold grains, ground and sun. */
+void rp__film_find_up(rp_film *film);
+rp_result rp__film_make_bodies(rp_film *film);
+void rp__film_find_containers(rp_film *film, const rp_frame *frame);
+rp_result rp__film_ground(const rp_film *film, film_ground *ground);
+/* The direction towards the sun, and the factor of exposure that goes with it. */
+double rp__film_sun(const rp_film *film, double sun[3]);
+
 /* Boards around a bed that fills its box: found in the first frame, drawn in all. */
 rp_result rp__film_find_tray(rp_film *film, const rp_frame *first);
 rp_result rp__film_add_tray(const rp_film *film, rp_render *render);

@@ -12,17 +12,17 @@
 
 /* ---- sizes ---- */
 
-static double material_fraction(const rp_film *film, int m)
+static double material_fraction(const rp_sim_def *sim, int m)
 {
-    double fraction = m >= 0 && m < film->sim->material_count ? film->sim->materials[m].volume_fraction : 0;
+    double fraction = m >= 0 && m < sim->material_count ? sim->materials[m].volume_fraction : 0;
     return fraction > 0.05 && fraction <= 1 ? fraction : 0.6;
 }
 
 /* Half the spacing that particles of this volume have when packed, and a little more so that they touch. */
-static double grain_radius(const rp_film *film, double volume, int material)
+double rp_stage_radius(const rp_sim_def *sim, double volume, int material)
 {
-    double bulk = fmax(volume, 0) / material_fraction(film, material);
-    return 0.5 * 1.1 * (film->sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
+    double bulk = fmax(volume, 0) / material_fraction(sim, material);
+    return 0.5 * 1.1 * (sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
 }
 
 /* ---- fields as numbers ---- */
@@ -59,16 +59,16 @@ static rp_result no_such_field(const rp_frame *frame, const char *name)
 }
 
 /* The field that is asked for and its component, or -1 for the whole. */
-static rp_result find_field(const rp_film *film, const rp_frame *frame, const rp_field_view **view, int *component)
+static rp_result find_field(const char *colour, const rp_frame *frame, const rp_field_view **view, int *component)
 {
     char name[64];
-    RP_TRY(split_name(film->colour, name, component));
+    RP_TRY(split_name(colour, name, component));
     *view = rp_frame_field(frame, name);
     if (!*view)
-        return no_such_field(frame, film->colour);
+        return no_such_field(frame, colour);
     if (*component >= (*view)->info.components)
         return rp__base_fail(RP_BAD_ARGUMENT, "field '%s' has %d component%s; '%s' asks for another", name,
-                             (*view)->info.components, (*view)->info.components == 1 ? "" : "s", film->colour);
+                             (*view)->info.components, (*view)->info.components == 1 ? "" : "s", colour);
     return RP_OK;
 }
 
@@ -76,37 +76,44 @@ rp_result rp__film_check_colour(const rp_film *film, const rp_frame *frame)
 {
     const rp_field_view *view;
     int component;
-    return find_field(film, frame, &view, &component);
+    return find_field(film->colour, frame, &view, &component);
 }
 
-/* The values to show, one a particle; free with rp__base_free. */
-static rp_result field_values(const rp_film *film, const rp_frame *frame, double **out)
+rp_result rp_frame_values(const rp_frame *frame, const char *name, double *values, const char **unit)
 {
     const rp_field_view *view;
     int component;
-    RP_TRY(find_field(film, frame, &view, &component));
-    double *values = rp__base_alloc_zero(sizeof *values * (size_t)(frame->count + 1));
-    if (!values)
-        return RP_OUT_OF_MEMORY;
+    RP_TRY(find_field(name, frame, &view, &component));
     bool norm = component < 0 && view->info.components > 1;
     int first = component < 0 ? 0 : component, last = component < 0 ? view->info.components : component + 1;
     for (int c = first; c < last; c++) {
         const double *plane;
         double *copy;
-        rp_result result = rp__film_plane(view, c, &plane, &copy);
-        if (result != RP_OK) {
-            rp__base_free(values);
-            return result;
-        }
+        RP_TRY(rp__film_plane(view, c, &plane, &copy));
         double weight = view->info.components == 6 && c >= 3 ? 2 : 1;
         for (int64_t i = 0; i < frame->count; i++)
-            values[i] = norm ? values[i] + weight * plane[i] * plane[i] : plane[i];
+            values[i] = norm ? (c == first ? 0 : values[i]) + weight * plane[i] * plane[i] : plane[i];
         rp__base_free(copy);
     }
     for (int64_t i = 0; i < frame->count && norm; i++)
         values[i] = sqrt(values[i]);
-    *out = values;
+    if (unit)
+        *unit = view->info.unit ? view->info.unit : "";
     return RP_OK;
+}
+
+/* The values to show, one a particle; free with rp__base_free. */
+static rp_result field_values(const rp_film *film, const rp_frame *frame, double **out)
+{
+    double *values = rp__base_alloc_zero(sizeof *values * (size_t)(frame->count + 1));
+    if (!values)
+        return RP_OUT_OF_MEMORY;
+    rp_result result = rp_frame_values(frame, film->colour, values, NULL);
+    if (result == RP_OK)
+        *out = values;
+    else
+        rp__base_free(values);
+    return result;
 }
 
 /* A region is a choice, not a number: grains that fly, that stick, that slide. */
@@ -246,7 +253,7 @@ static rp_result planes_of(const rp_frame *frame, const char *name, int componen
 static rp_result set_radii(const rp_film *film, const rp_frame *frame, const double *volume, const double *material, double *radius)
 {
     for (int64_t i = 0; i < frame->count; i++)
-        radius[i] = volume ? grain_radius(film, volume[i], material ? (int)material[i] : 0) : 0.25 * film->sim->cell_size;
+        radius[i] = volume ? rp_stage_radius(film->sim, volume[i], material ? (int)material[i] : 0) : 0.25 * film->sim->cell_size;
     return RP_OK;
 }
 

@@ -1,0 +1,89 @@
+/* ---- frames as the server sends them: see docs/viewer.md ---- */
+
+const FLAG_PALETTE = 1, FLAG_VALUE = 2, FLAG_RADIUS = 4, FLAG_TWO = 8;
+
+const crcTable = (() => {
+  const t = new Uint32Array(256);
+  for (let n = 0; n < 256; n++) {
+    let c = n;
+    for (let k = 0; k < 8; k++)
+      c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
+    t[n] = c >>> 0;
+  }
+  return t;
+})();
+
+function crc32(bytes, hole) {
+  let c = 0xffffffff;
+  for (let k = 0; k < bytes.length; k++)
+    c = crcTable[(c ^ (k >= hole && k < hole + 4 ? 0 : bytes[k])) & 255] ^ (c >>> 8);
+  return ~c >>> 0;
+}
+
+/* Throws a sentence when the bytes are no frame. Arrays are views into the buffer. */
+function readFrame(buffer, check) {
+  const view = new DataView(buffer);
+  if (buffer.byteLength < 96 || view.getUint32(0, true) !== 0x31465052)
+    throw new Error('the server sent something that is no frame');
+  const f = { flags: view.getUint32(4, true), frame: Number(view.getBigUint64(8, true)), time: view.getFloat64(16, true), lower: [], size: [],
+    count: view.getUint32(48, true), bodyCount: view.getUint32(52, true), stride: view.getUint32(56, true), crc: view.getUint32(60, true),
+    radius: view.getFloat32(64, true), low: view.getFloat32(68, true), high: view.getFloat32(72, true), total: view.getUint32(76, true),
+    step: Number(view.getBigUint64(80, true)), serial: view.getUint32(88, true), bytes: buffer.byteLength, bodies: [] };
+  for (let d = 0; d < 3; d++) {
+    f.lower.push(view.getFloat32(24 + 4 * d, true));
+    f.size.push(view.getFloat32(36 + 4 * d, true));
+  }
+  const colour = f.flags & (FLAG_PALETTE | FLAG_VALUE) ? 1 : 0, radius = f.flags & FLAG_RADIUS ? 1 : 0;
+  if (buffer.byteLength !== 96 + 32 * f.bodyCount + f.count * (6 + colour + radius))
+    throw new Error('a frame was cut short');
+  if (check && crc32(new Uint8Array(buffer), 60) !== f.crc)
+    throw new Error('a frame was damaged on its way');
+  let at = 96;
+  for (let b = 0; b < f.bodyCount; b++, at += 32) {
+    const word = view.getUint32(at, true), n = [];
+    for (let k = 0; k < 7; k++)
+      n.push(view.getFloat32(at + 4 + 4 * k, true));
+    f.bodies.push({ present: (word & 0x80000000) === 0, position: n.slice(0, 3), orientation: n.slice(3) });
+  }
+  f.positions = new Uint16Array(buffer, at, 3 * f.count);
+  at += 6 * f.count;
+  f.colours = colour ? new Uint8Array(buffer, at, f.count) : null;
+  at += colour * f.count;
+  f.radii = radius ? new Uint8Array(buffer, at, f.count) : null;
+  return f;
+}
+
+function grainPosition(f, i) {
+  const p = f.positions;
+  return [0, 1, 2].map(d => f.lower[d] + f.size[d] * p[3 * i + d] / 65535);
+}
+
+function grainRadius(f, i) {
+  return f.radii ? f.radius * f.radii[i] / 255 : f.radius;
+}
+
+/* The first grain that a ray meets; -1: none. `kept(p)`: not cut away. */
+function pickGrain(f, r, enlarge, kept) {
+  let best = -1, nearest = Infinity;
+  const q = f.positions, [fx, fy, fz] = r.from, [ax, ay, az] = r.along;
+  const sx = f.size[0] / 65535, sy = f.size[1] / 65535, sz = f.size[2] / 65535;
+  for (let i = 0; i < f.count; i++) {
+    const x = f.lower[0] + sx * q[3 * i] - fx, y = f.lower[1] + sy * q[3 * i + 1] - fy, z = f.lower[2] + sz * q[3 * i + 2] - fz;
+    const along = x * ax + y * ay + z * az;
+    if (along <= 0 || along >= nearest)
+      continue;
+    const radius = enlarge * grainRadius(f, i), off = x * x + y * y + z * z - along * along;
+    if (off < radius * radius && kept([x + fx, y + fy, z + fz])) {
+      best = i;
+      nearest = along;
+    }
+  }
+  return best;
+}
+
+function decodeBase64(text) {
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let k = 0; k < binary.length; k++)
+    bytes[k] = binary.charCodeAt(k);
+  return bytes.buffer;
+}

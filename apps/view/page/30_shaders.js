@@ -1,0 +1,227 @@
+/* ---- shaders ---- */
+
+const HEAD = `#version 300 es
+precision highp float;
+precision highp int;
+`;
+
+/* A grain is a point sprite that shows a ball. q: quantised position, c: colour byte, r: radius byte. */
+const GRAIN_VERTEX = HEAD + `
+layout(location = 0) in vec3 q;
+layout(location = 1) in float c;
+layout(location = 2) in float r;
+uniform vec3 lower, size;
+uniform mat4 view, proj;
+uniform float radius, pixels, orthographic;
+uniform vec4 slice;
+uniform sampler2D colours;
+flat out vec3 albedo;
+flat out vec3 centre;
+flat out float ball;
+void main() {
+  vec3 x = lower + size * q;
+  vec4 v = view * vec4(x, 1.0);
+  ball = radius * r;
+  centre = v.xyz;
+  gl_Position = proj * v;
+  gl_PointSize = max(1.0, 2.0 * ball * proj[1][1] * pixels * 0.5 / (orthographic > 0.5 ? 1.0 : -v.z));
+  albedo = texelFetch(colours, ivec2(int(c * 255.0 + 0.5), 0), 0).rgb;
+  if (dot(slice.xyz, x) > slice.w)
+    gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+}`;
+
+const GRAIN_FRAGMENT = HEAD + `
+flat in vec3 albedo;
+flat in vec3 centre;
+flat in float ball;
+uniform mat4 proj;
+layout(location = 0) out vec4 colour;
+layout(location = 1) out vec4 normal;
+void main() {
+  vec2 d = vec2(2.0, -2.0) * gl_PointCoord + vec2(-1.0, 1.0);
+  float s = dot(d, d);
+  if (s > 1.0)
+    discard;
+  vec3 n = vec3(d, sqrt(1.0 - s));
+#ifdef EXACT
+  vec4 p = proj * vec4(centre + ball * n, 1.0);
+  gl_FragDepth = 0.5 * p.z / p.w + 0.5;
+#endif
+  colour = vec4(albedo, 1.0);
+  normal = vec4(0.5 * n + 0.5, 1.0);
+}`;
+
+/* Bodies and ground: triangles, with the normals of their faces. */
+const MESH_VERTEX = HEAD + `
+layout(location = 0) in vec3 x;
+uniform mat4 model, view, proj;
+out vec3 place;
+void main() {
+  vec4 v = view * (model * vec4(x, 1.0));
+  place = v.xyz;
+  gl_Position = proj * v;
+}`;
+
+const MESH_FRAGMENT = HEAD + `
+in vec3 place;
+uniform vec3 paint;
+uniform float kind;
+layout(location = 0) out vec4 colour;
+layout(location = 1) out vec4 normal;
+void main() {
+  vec3 n = normalize(cross(dFdx(place), dFdy(place)));
+  if (n.z < 0.0)
+    n = -n;
+  colour = vec4(paint, kind);
+  normal = vec4(0.5 * n + 0.5, 1.0);
+}`;
+
+/* Seen through: containers and walls, over the finished picture. */
+const GLASS_FRAGMENT = HEAD + `
+in vec3 place;
+uniform vec3 paint;
+uniform float opacity;
+out vec4 colour;
+void main() {
+  vec3 n = normalize(cross(dFdx(place), dFdy(place)));
+  float rim = 1.0 - abs(dot(n, normalize(place)));
+  colour = vec4(paint, opacity * (0.6 + 1.6 * rim * rim));
+}`;
+
+const LINE_FRAGMENT = HEAD + `
+in vec3 place;
+uniform vec3 paint;
+uniform float opacity;
+out vec4 colour;
+void main() { colour = vec4(paint, opacity + 0.0 * place.x); }`;
+
+const SHADOW_FRAGMENT = HEAD + `
+void main() {
+#ifdef ROUND
+  vec2 d = 2.0 * gl_PointCoord - 1.0;
+  if (dot(d, d) > 1.0)
+    discard;
+#endif
+}`;
+
+const FULL_VERTEX = HEAD + `
+out vec2 uv;
+void main() {
+  vec2 p = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0;
+  uv = 0.5 * p + 0.5;
+  gl_Position = vec4(p, 0.0, 1.0);
+}`;
+
+const PLACE = `
+uniform sampler2D depths;
+uniform mat4 unproject;
+vec3 placeAt(vec2 uv) {
+  vec4 p = unproject * vec4(2.0 * vec3(uv, texture(depths, uv).r) - 1.0, 1.0);
+  return p.xyz / p.w;
+}
+`;
+
+/* How much of the sky a point sees past its neighbours, at two reaches: between grains, and in hollows of the heap. After the
+ * obscurance of McGuire et al. 2012: mean of max(0, v·n - bias) / (v·v + e). */
+const CONTACT_FRAGMENT = HEAD + PLACE + `
+in vec2 uv;
+uniform sampler2D normals;
+uniform vec2 reach;
+uniform float perMetre, orthographic;
+uniform vec2 pixel;
+out vec4 colour;
+float around(vec3 p, vec3 n, float r, float spin) {
+  float screen = r * perMetre / (orthographic > 0.5 ? 1.0 : -p.z), sum = 0.0;
+  screen = clamp(screen, 2.0, 90.0);
+  for (int k = 0; k < 9; k++) {
+    float a = spin + 2.39996 * float(k), l = screen * sqrt((float(k) + 0.5) / 9.0);
+    vec3 v = placeAt(uv + l * vec2(cos(a), sin(a)) * pixel) - p;
+    float d = dot(v, v), f = max(0.0, 1.0 - d / (r * r));
+    sum += f * max(0.0, dot(v, n) - 0.06 * r) / (sqrt(d) + 0.05 * r);
+  }
+  return sum / 9.0;
+}
+void main() {
+  if (texture(depths, uv).r >= 1.0) {
+    colour = vec4(1.0);
+    return;
+  }
+  vec3 p = placeAt(uv), n = 2.0 * texture(normals, uv).xyz - 1.0;
+  float spin = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) * 6.2832;
+  float near = around(p, n, reach.x, spin), far = around(p, n, reach.y, spin + 1.0);
+  colour = vec4(clamp(1.0 - 2.2 * near, 0.0, 1.0), clamp(1.0 - 1.7 * far, 0.0, 1.0), 0.0, 1.0);
+}`;
+
+/* Light: sun with shadow, sky with contact, a little that the ground throws back; then the tone curve of our own pictures. */
+const LIGHT_FRAGMENT = HEAD + PLACE + `
+in vec2 uv;
+uniform sampler2D albedos, normals, contacts;
+uniform highp sampler2DShadow shadows;
+uniform mat4 toSun;
+uniform vec3 sun, up, background;
+uniform vec2 pixel;
+uniform float plain, fade, shadowTexel, bias;
+uniform vec3 groundPaint;
+out vec4 colour;
+vec3 linear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
+vec3 screen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 0.0), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
+vec3 tone(vec3 c) { vec3 over = max(c - 0.55, 0.0); return min(c, 0.55) + 0.45 * (1.0 - exp(-over / 0.45)); }
+void main() {
+  vec4 a = texture(albedos, uv);
+  if (texture(depths, uv).r >= 1.0) {
+    colour = vec4(background, 1.0);
+    return;
+  }
+  vec3 p = placeAt(uv), n = normalize(2.0 * texture(normals, uv).xyz - 1.0), paint = linear(a.rgb);
+  bool ground = a.a < 0.6;
+  vec2 open = vec2(1.0);
+  float lit = 1.0;
+  if (plain < 0.5) {
+    open = vec2(0.0);
+    for (int i = -1; i <= 2; i++)
+      for (int j = -1; j <= 2; j++)
+        open += texture(contacts, uv + pixel * (vec2(i, j) - 0.5)).rg;
+    open /= 16.0;
+    vec4 s = toSun * vec4(p + bias * n, 1.0);
+    vec3 m = 0.5 * s.xyz + 0.5;
+    lit = 0.0;
+    float spin = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) * 6.2832;
+    for (int k = 0; k < 8; k++) {
+      float t = spin + 2.39996 * float(k), l = 2.2 * sqrt((float(k) + 0.5) / 8.0);
+      lit += texture(shadows, vec3(m.xy + shadowTexel * l * vec2(cos(t), sin(t)), m.z - 0.0006));
+    }
+    lit = any(greaterThan(abs(s.xyz), vec3(1.0))) ? 1.0 : lit / 8.0;
+  }
+  float day = max(0.0, dot(n, sun)), sky = 0.5 + 0.5 * dot(n, up);
+  vec3 light = vec3(1.36, 1.31, 1.22) * day * lit * mix(1.0, open.x, 0.6);
+  light += vec3(0.42, 0.46, 0.52) * sky * open.x * open.y;
+  light += 0.16 * groundPaint * (0.5 - 0.5 * dot(n, up)) * open.y;
+  vec3 c = paint * light;
+  if (ground)
+    c = mix(c, linear(background), smoothstep(0.25, 1.0, length(p) * fade));
+  colour = vec4(screen(tone(c)), 1.0);
+}`;
+
+/* Smooths edges of bodies and of the heap: a short form of FXAA (Lottes 2009). Among grains it would draw worms, so they stay as they are. */
+const COPY_FRAGMENT = HEAD + `
+in vec2 uv;
+uniform sampler2D picture, albedos;
+uniform vec2 pixel;
+out vec4 colour;
+float grain(vec2 o) { return step(0.99, texture(albedos, uv + o * pixel).a); }
+float luma(vec2 o) { return dot(texture(picture, uv + o * pixel).rgb, vec3(0.3, 0.6, 0.1)); }
+void main() {
+  if (grain(vec2(-1, -1)) + grain(vec2(1, -1)) + grain(vec2(-1, 1)) + grain(vec2(1, 1)) > 3.5) {
+    colour = texture(picture, uv);
+    return;
+  }
+  float m = luma(vec2(0)), a = luma(vec2(-1, -1)), b = luma(vec2(1, -1)), c = luma(vec2(-1, 1)), d = luma(vec2(1, 1));
+  float least = min(m, min(min(a, b), min(c, d))), most = max(m, max(max(a, b), max(c, d)));
+  vec2 along = vec2(c + d - a - b, a + c - b - d);
+  along = clamp(along / (min(abs(along.x), abs(along.y)) + 0.03 * (a + b + c + d) + 1e-3), -4.0, 4.0) * pixel;
+  vec3 near = 0.5 * (texture(picture, uv - along / 6.0).rgb + texture(picture, uv + along / 6.0).rgb);
+  vec3 far = 0.5 * near + 0.25 * (texture(picture, uv - along * 0.5).rgb + texture(picture, uv + along * 0.5).rgb);
+  float l = dot(far, vec3(0.3, 0.6, 0.1));
+  vec3 smoothed = l < least || l > most ? near : far;
+  colour = vec4(most - least < 0.06 ? texture(picture, uv).rgb : smoothed, 1.0);
+}`;

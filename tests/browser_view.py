@@ -1,0 +1,302 @@
+"""`repose view` and `repose export` in a real browser: the picture, keys, time, colours, the probe, two runs, a server that dies."""
+import base64
+import os
+import shlex
+import subprocess
+import sys
+import time
+import zlib
+
+import numpy
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "browser"))
+from chromium import Browser, Server, Unavailable  # noqa: E402
+
+REPOSE = os.environ["REPOSE"]
+SCENE = """
+title: Red heap
+method: ballistic
+domain: [0.6, 0.5, 0.5]
+cell_size: 2.5 cm
+duration: 0.4 s
+frame_rate: 25
+materials:
+  red: {preset: dry-sand, colour: "#d01010"}
+walls: {all: slip, bottom: 0.5}
+grains:
+  - {shape: {cone: {from: [0.3, 0.25, 0.05], to: [0.3, 0.25, 0.35], radius_from: 0.2, radius_to: 0.02}}, per_cell: 8}
+bodies:
+  - {name: ball, kind: free, shape: {sphere: {radius: 5 cm}}, position: [0.1, 0.1, 0.3], density: 2000, colour: [0.1, 0.2, 0.7]}
+picture: {ground: none, walls: none}
+"""
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def read_png(path):
+    """8-bit RGB or RGBA, not interlaced."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, packed, width, height, channels = 8, b"", 0, 0, 3
+    while at < len(data):
+        size, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        body = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+            check(body[8] == 8 and body[9] in (2, 6) and body[12] == 0, "an unusual PNG")
+            channels = 3 if body[9] == 2 else 4
+        elif kind == b"IDAT":
+            packed += body
+        at += 12 + size
+    raw, out = zlib.decompress(packed), numpy.zeros((height, width, channels), numpy.uint8)
+    stride, before = width * channels, numpy.zeros(width * channels, numpy.int64)
+    for y in range(height):
+        kind, line = raw[y * (stride + 1)], numpy.frombuffer(raw, numpy.uint8, stride, y * (stride + 1) + 1).astype(numpy.int64)
+        now = numpy.zeros(stride, numpy.int64)
+        if kind in (0, 2):
+            now = (line + (before if kind == 2 else 0)) & 255
+        else:
+            for k in range(stride):
+                a = now[k - channels] if k >= channels else 0
+                b = before[k]
+                c = before[k - channels] if k >= channels else 0
+                if kind == 1:
+                    p = a
+                elif kind == 3:
+                    p = (a + b) // 2
+                else:
+                    q = a + b - c
+                    pa, pb, pc = abs(q - a), abs(q - b), abs(q - c)
+                    p = a if pa <= pb and pa <= pc else b if pb <= pc else c
+                now[k] = (line[k] + p) & 255
+        out[y] = now.reshape(width, channels)
+        before = now
+    return out[:, :, :3].astype(int)
+
+
+# Grains and ball are dark in green, the background is light: half of it is where an edge runs through a pixel.
+def is_red(image):
+    return (image[:, :, 1] < 127) & (image[:, :, 0] > image[:, :, 2])
+
+
+def is_blue(image):
+    return (image[:, :, 1] < 127) & (image[:, :, 2] > image[:, :, 0])
+
+
+def canvas_pixels(browser, pane=0):
+    browser.evaluate("repose.draw()")
+    text = browser.evaluate(f"""(() => {{ const d = repose.panes[{pane}].drawer, gl = d.gl, w = gl.drawingBufferWidth, h = gl.drawingBufferHeight, p = new Uint8Array(4 * w * h);
+        gl.bindFramebuffer(gl.FRAMEBUFFER, null); gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
+        let s = ''; for (let k = 0; k < p.length; k += 8190) s += String.fromCharCode(...p.subarray(k, k + 8190));
+        return w + ' ' + h + ' ' + btoa(s); }})()""")
+    width, height, data = text.split(" ")
+    pixels = numpy.frombuffer(base64.b64decode(data), numpy.uint8).reshape(int(height), int(width), 4)
+    return pixels[::-1, :, :3].astype(int)
+
+
+def settled(browser, expression="true"):
+    browser.wait(f"window.repose && repose.first.frame && !repose.pending && repose.first.frame.frame === repose.first.wanted && ({expression})")
+
+
+def go_to(browser, frame):
+    browser.evaluate(f"repose.setTime({frame} / repose.first.scene.rate, false)")
+    settled(browser, f"repose.first.frame.frame === {frame}")
+
+
+def silhouettes(browser):
+    """From the scene's own camera and from another, the page and our renderer show the same."""
+    worst = 0
+    for turn in ("", "repose.setCamera(repose.first, zoom(orbit(repose.first.camera, 0.7, 0.25, repose.first.scene.up), 0.8))"):
+        if turn:
+            browser.evaluate(turn)
+        image = canvas_pixels(browser)
+        command = shlex.split(browser.evaluate("repose.renderCommand()"))
+        check(command[:2] == ["repose", "render"], f"no command line: {command}")
+        command[0], command[command.index("-o") + 1] = REPOSE, "ours.png"
+        subprocess.run(command + ["--quality", "draft", "--samples", "8", "--quiet", "--no-video"], check=True, stdout=subprocess.DEVNULL)
+        ours = read_png("ours.png")
+        check(ours.shape == image.shape, f"sizes: {ours.shape} and {image.shape}")
+        for what, mask in (("grains", is_red), ("the ball", is_blue)):
+            a, b = mask(ours), mask(image)
+            check(a.sum() > 200, f"{what}: hardly any in our own picture ({a.sum()} pixels)")
+            differ = (a ^ b).sum() / a.sum()
+            worst = max(worst, differ)
+            check(differ < 0.03, f"{what}: {100 * differ:.1f} % of the silhouette differ")
+        for corner in (image[2, 2], image[2, -3], image[-3, 2], image[-3, -3]):
+            check(numpy.abs(corner - ours[2, 2]).max() < 30, f"the background is not plain: {corner}, ours {ours[2, 2]}")
+    return worst
+
+
+def time_and_keys(browser):
+    go_to(browser, 0)
+    browser.evaluate("document.activeElement.blur()")
+    browser.key(".", "Period")
+    settled(browser, "repose.first.frame.frame === 1")
+    browser.key("End")
+    settled(browser, "repose.first.frame.frame === 10")
+    browser.key(",", "Comma")
+    settled(browser, "repose.first.frame.frame === 9")
+    browser.key("Home")
+    settled(browser, "repose.first.frame.frame === 0")
+    browser.key(" ", "Space")
+    browser.wait("repose.playing")
+    browser.wait("!repose.playing && repose.first.frame.frame === 10")
+    eye = browser.evaluate("repose.first.camera.eye")
+    for key in ("ArrowLeft", "ArrowUp"):
+        browser.key(key)
+    check(browser.evaluate("repose.first.camera.eye") != eye, "arrows do not turn the view")
+    browser.key("!", "Digit1", modifiers=8)
+    browser.evaluate("repose.setCamera(repose.first, zoom(repose.first.camera, 3))")
+    browser.key("1", "Digit1")
+    browser.wait("repose.saved[0] && Math.abs(norm(sub(repose.first.camera.eye, repose.saved[0].eye))) < 1e-6")
+    browser.key("v")
+    browser.wait("norm(sub(repose.first.camera.eye, repose.first.scene.view.eye)) < 1e-6")
+    browser.key("?", "Slash", modifiers=8)
+    browser.wait("document.getElementById('keys').open")
+    browser.key("Escape")
+    browser.wait("!document.getElementById('keys').open")
+    # every control is reached by Tab and has a name
+    reached = set()
+    for _ in range(60):
+        browser.key("Tab")
+        reached.add(browser.evaluate("document.activeElement.id || document.activeElement.className || document.activeElement.textContent"))
+    missing = browser.evaluate("[...document.querySelectorAll('button, input, select, canvas[tabindex]')].filter(e => !e.disabled && e.id && e.offsetParent !== null).map(e => e.id)")
+    check(set(missing) <= reached, f"Tab does not reach {sorted(set(missing) - reached)}")
+    browser.evaluate("document.activeElement.blur()")
+    nameless = [node["role"]["value"] for node in browser.call("Accessibility.getFullAXTree")["nodes"]
+                if not node.get("ignored") and node.get("role", {}).get("value") in ("button", "slider", "checkbox", "combobox", "spinbutton", "image", "img", "radio", "textbox")
+                and not node.get("name", {}).get("value", "").strip()]
+    check(not nameless, f"controls without a name for a screen reader: {nameless}")
+
+
+def colours_slice_probe(browser):
+    go_to(browser, 6)
+    before = canvas_pixels(browser)
+    browser.evaluate("repose.setField('velocity')")
+    browser.wait("repose.range && repose.first.frame.flags & 2")
+    settled(browser)
+    check(browser.evaluate("document.getElementById('legend-unit').textContent") == "velocity [m/s]", "no unit in the legend")
+    check(numpy.abs(canvas_pixels(browser) - before).max() > 60, "the colours did not change")
+    browser.evaluate("(() => { const low = document.getElementById('low'), high = document.getElementById('high'); low.value = 0; high.value = 2; high.dispatchEvent(new Event('change')); })()")
+    browser.wait("repose.first.frame.high === 2")
+    browser.key("C", modifiers=8)
+    browser.key("c")
+    browser.wait("repose.field === 'velocity'")
+    browser.evaluate("repose.setField('material')")
+    browser.wait("repose.first.frame.flags & 1")
+    whole = is_red(canvas_pixels(browser)).sum()
+    browser.key("l")
+    settled(browser)
+    browser.evaluate("(() => { const e = document.getElementById('slice-at'); e.value = 0.3; e.dispatchEvent(new Event('input')); })()")
+    cut = is_red(canvas_pixels(browser)).sum()
+    check(0 < cut < 0.8 * whole, f"the slice cut nothing: {whole} and {cut} pixels")
+    browser.key("l")
+    go_to(browser, 1)
+    box = browser.evaluate("(() => { const r = repose.first.canvas.getBoundingClientRect(), p = project(repose.first.camera, repose.first.aspect, [0.3, 0.25, 0.1]); return [r.left + r.width * (p.x + 1) / 2, r.top + r.height * (1 - p.y) / 2]; })()")
+    browser.mouse("mousePressed", *box, buttons=1)
+    browser.mouse("mouseReleased", *box)
+    browser.wait("document.getElementById('probe').textContent.startsWith('grain ')")
+    text = browser.evaluate("document.getElementById('probe').textContent")
+    check("velocity" in text and "path:" in text, f"a poor probe: {text}")
+    check("kinetic_energy" in browser.evaluate("document.getElementById('plot').getAttribute('aria-label')"), "no plot")
+
+
+def finish(browser, origin):
+    wrong = [text for text in browser.console_errors() if "GPU stall due to ReadPixels" not in text]
+    check(not wrong, f"errors on the console: {wrong}")
+    foreign = [u for u in browser.requests() if not u.startswith((origin, origin.replace("http", "ws"), "blob:" + origin, "about:", "data:"))]
+    check(not foreign, f"requests to other places: {foreign}")
+
+
+def view(browser):
+    server = Server(REPOSE, "view", "run")
+    try:
+        browser.open(server.url)
+        settled(browser)
+        check(browser.evaluate("location.search") == "", "the token stayed in the address")
+        check(browser.evaluate("document.cookie") == "", "scripts can read the cookie")
+        browser.evaluate("document.body.classList.add('bare')")
+        go_to(browser, 3)
+        worst = silhouettes(browser)
+        browser.evaluate("document.body.classList.remove('bare')")
+        time_and_keys(browser)
+        colours_slice_probe(browser)
+        browser.call("Page.reload")
+        settled(browser, "repose.drawn > 0")
+        browser.evaluate("(window.loss = repose.first.drawer.gl.getExtension('WEBGL_lose_context')).loseContext()")
+        browser.wait("document.getElementById('status').textContent.includes('graphics were lost')")
+        browser.evaluate("window.loss.restoreContext()")
+        browser.wait("document.getElementById('status').textContent.includes('graphics are back')")
+        check(is_red(canvas_pixels(browser)).sum() > 200, "nothing is drawn after the graphics were lost")
+        if os.environ.get("PICTURES"):
+            browser.screenshot(os.path.join(os.environ["PICTURES"], "view.png"))
+        finish(browser, server.origin)
+    finally:
+        server.stop()
+    browser.wait("document.getElementById('status').textContent.includes('the server is gone')")
+    return worst
+
+
+def side_by_side(browser):
+    server = Server(REPOSE, "view", "run", "run")
+    try:
+        browser.open(server.url)
+        settled(browser, "repose.panes.length === 2 && repose.panes[1].frame")
+        go_to(browser, 5)
+        browser.wait("repose.panes[1].frame.frame === 5")
+        browser.evaluate("repose.setCamera(repose.panes[1], orbit(repose.first.camera, 0.4, 0.1, repose.first.scene.up))")
+        check(browser.evaluate("norm(sub(repose.panes[0].camera.eye, repose.panes[1].camera.eye))") == 0, "the cameras are not locked")
+        check(numpy.abs(canvas_pixels(browser, 0) - canvas_pixels(browser, 1)).mean() < 0.5, "the same run looks different")
+        finish(browser, server.origin)
+    finally:
+        server.stop()
+
+
+def exported(browser):
+    """A page of its own, from the disk: the same picture, and no request at all."""
+    subprocess.run([REPOSE, "export", "run", "--html", "page.html", "--frames", "6"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = "file://" + os.path.abspath("page.html")
+    browser.open(url)
+    settled(browser)
+    check(browser.evaluate("repose.first.frames") == [0, 2, 4, 6, 8, 10], "not the frames that were asked for")
+    go_to(browser, 4)
+    check(is_red(canvas_pixels(browser)).sum() > 200, "nothing is drawn")
+    browser.evaluate("document.activeElement.blur()")
+    browser.key("End")
+    settled(browser, "repose.first.frame.frame === 10")
+    browser.key("g")
+    browser.wait("document.getElementById('probe').textContent.startsWith('at ') || document.getElementById('probe').textContent === 'no grain there'")
+    foreign = [u for u in browser.requests() if not u.startswith((url, "data:"))]
+    check(not foreign, f"the exported page asks for {foreign}")
+    check(not browser.console_errors(), f"errors on the console: {browser.console_errors()}")
+    subprocess.run([REPOSE, "export", "run", "--html", "fast.html", "--color", "velocity", "--grains", "300"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    browser.open("file://" + os.path.abspath("fast.html"))
+    settled(browser, "repose.range && repose.first.note.textContent.startsWith('thinned')")
+    check(browser.evaluate("repose.field") == "velocity" and browser.evaluate("repose.first.frame.count") < 500, "not the export that was asked for")
+
+
+def main():
+    with open("scene.yaml", "w", encoding="utf-8") as file:
+        file.write(SCENE)
+    subprocess.run([REPOSE, "run", "scene.yaml", "-o", "run", "--overwrite", "--quiet", "--threads", "1"], check=True)
+    try:
+        browser = Browser(os.getcwd(), 860, 560)
+    except Unavailable as error:
+        print(f"skipped: {error}")
+        return 77
+    try:
+        worst = view(browser)
+        side_by_side(browser)
+        exported(browser)
+    finally:
+        browser.close()
+    print(f"the page and our renderer differ in {100 * worst:.2f} % of the silhouette")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
