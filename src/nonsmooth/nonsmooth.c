@@ -2,6 +2,7 @@
 #include "nonsmooth/nonsmooth.h"
 
 #include "base/error.h"
+#include "nonsmooth/dual_closure.h"
 #include "nonsmooth/params.h"
 
 bool rp__nonsmooth_oriented(const rp_sim_def *def);
@@ -12,7 +13,8 @@ bool rp__nonsmooth_oriented(const rp_sim_def *def);
 #define AT(member) offsetof(rp__nonsmooth_params, member)
 
 static const rp_param params[] = {
-    { "stress", RP_ENUM, AT(stress), 0, 0, 1, "", "where stresses live: at the nodes (trilinear) or in the cells (constant)", "node|cell" },
+    { "stress", RP_ENUM, AT(stress), 0, 0, 2, "",
+      "where stresses live: at the nodes (trilinear), in the cells (constant), or in the dual cells around the nodes (constant, with velocities in quadratic splines)", "node|cell|dual" },
     { "yield", RP_ENUM, AT(yield), RP__YIELD_EXACT, 0, 1, "",
       "yield surface: the exact cone, or each coefficient of the stress with a bound of its own (for comparison: friction then depends on the direction against the grid)", "exact|linearised" },
     { "compaction", RP_ENUM, AT(compaction), RP__COMPACT_FRACTION, 0, 1, "",
@@ -36,6 +38,10 @@ static const rp_param params[] = {
     { "volume_tolerance", RP_REAL, AT(volume_tolerance), 0.01, 0, 1, "", "over-packing that is left alone, a part of the largest volume fraction", NULL },
     { "static_cohesion", RP_REAL, AT(static_cohesion), 0.3, 0, 10, "", "what touches and rests holds together by this part of the weight of a layer one cell thick", NULL },
     { "slack", RP_REAL, AT(slack), 0.03, 0, 0.5, "", "grains touch from this part below the largest volume fraction on", NULL },
+    { "dilatancy", RP_REAL, AT(dilatancy), DU_DILATANCY, 0, 100, "", "stress dual: how strongly sheared grains return to the largest volume fraction, by strain", NULL },
+    { "dead_band", RP_REAL, AT(dead_band), DU_DEAD_BAND, 0, 1, "", "stress dual: deviations of the packing that are left alone", NULL },
+    { "apex", RP_REAL, AT(apex), DU_APEX, 0, 100, "", "stress dual: rounding of the apex of the cone where grains rest, in units of the weight of a layer one cell thick", NULL },
+    { "apex_rate", RP_REAL, AT(apex_rate), DU_APEX_RATE, 1e-9, 100, "", "stress dual: strain rate at which that rounding is gone, in units of sqrt(g / h)", NULL },
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
@@ -75,31 +81,52 @@ static bool needs(const rp_sim_def *def, const char *field)
 }
 
 /* nonsmooth.c is compiled once; the work is in files compiled for each dimension. */
-#define DECLARE(d)                                                                                                   \
-    rp_result rp__nonsmooth_create_##d(rp__world *, int, void **);                                                   \
-    void rp__nonsmooth_destroy_##d(void *);                                                                          \
-    rp_result rp__nonsmooth_born_##d(void *, rp__world *, int64_t, int64_t, double);                                 \
-    double rp__nonsmooth_largest_step_##d(const void *, const rp__world *);                                          \
-    rp_result rp__nonsmooth_step_##d(void *, rp__world *, double, rp_step_stats *);                                  \
-    rp_result rp__nonsmooth_save_##d(const void *, rp_state *);                                                      \
-    rp_result rp__nonsmooth_restore_##d(void *, const rp_state *);                                                   \
-    rp_result rp__nonsmooth_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);
-DECLARE(2d)
-DECLARE(3d)
+typedef struct elements {
+    rp_result (*create)(rp__world *, int, void **);
+    void (*destroy)(void *);
+    rp_result (*born)(void *, rp__world *, int64_t, int64_t, double);
+    double (*largest_step)(const void *, const rp__world *);
+    rp_result (*step)(void *, rp__world *, double, rp_step_stats *);
+    rp_result (*save)(const void *, rp_state *);
+    rp_result (*restore)(void *, const rp_state *);
+    rp_result (*node_fields)(void *, const rp_field_view **, int *, int64_t *);
+} elements;
+
+#define ELEMENTS(name, d)                                                                                            \
+    rp_result rp__nonsmooth_##name##create_##d(rp__world *, int, void **);                                           \
+    void rp__nonsmooth_##name##destroy_##d(void *);                                                                  \
+    rp_result rp__nonsmooth_##name##born_##d(void *, rp__world *, int64_t, int64_t, double);                         \
+    double rp__nonsmooth_##name##largest_step_##d(const void *, const rp__world *);                                  \
+    rp_result rp__nonsmooth_##name##step_##d(void *, rp__world *, double, rp_step_stats *);                          \
+    rp_result rp__nonsmooth_##name##save_##d(const void *, rp_state *);                                              \
+    rp_result rp__nonsmooth_##name##restore_##d(void *, const rp_state *);                                           \
+    rp_result rp__nonsmooth_##name##node_fields_##d(void *, const rp_field_view **, int *, int64_t *);               \
+    static const elements name##elements_##d = {                                                                     \
+        rp__nonsmooth_##name##create_##d, rp__nonsmooth_##name##destroy_##d, rp__nonsmooth_##name##born_##d,         \
+        rp__nonsmooth_##name##largest_step_##d, rp__nonsmooth_##name##step_##d, rp__nonsmooth_##name##save_##d,      \
+        rp__nonsmooth_##name##restore_##d, rp__nonsmooth_##name##node_fields_##d                                     \
+    };
+ELEMENTS(, 2d)
+ELEMENTS(, 3d)
+ELEMENTS(dual_, 2d)
+ELEMENTS(dual_, 3d)
 
 typedef struct handle {
-    int dim;
+    const elements *does;
     void *system;
 } handle;
 
 static rp_result create(rp__world *world, int first_field, void **state)
 {
+    const rp__nonsmooth_params *p = world->params;
     handle *h = RP_NEW(handle);
     if (!h)
         return RP_OUT_OF_MEMORY;
-    h->dim = world->def->dim;
-    rp_result result = h->dim == 2 ? rp__nonsmooth_create_2d(world, first_field, &h->system)
-                                   : rp__nonsmooth_create_3d(world, first_field, &h->system);
+    if (p->stress == RP__STRESS_DUAL)
+        h->does = world->def->dim == 2 ? &dual_elements_2d : &dual_elements_3d;
+    else
+        h->does = world->def->dim == 2 ? &elements_2d : &elements_3d;
+    rp_result result = h->does->create(world, first_field, &h->system);
     if (result != RP_OK) {
         rp__base_free(h);
         return result;
@@ -113,53 +140,48 @@ static void destroy(void *state)
     handle *h = state;
     if (!h)
         return;
-    if (h->dim == 2)
-        rp__nonsmooth_destroy_2d(h->system);
-    else
-        rp__nonsmooth_destroy_3d(h->system);
+    h->does->destroy(h->system);
     rp__base_free(h);
 }
 
 static rp_result born(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
 {
     handle *h = state;
-    return h->dim == 2 ? rp__nonsmooth_born_2d(h->system, world, first, count, spacing)
-                       : rp__nonsmooth_born_3d(h->system, world, first, count, spacing);
+    return h->does->born(h->system, world, first, count, spacing);
 }
 
 static double largest_step(void *state, const rp__world *world, const char **reason)
 {
     const handle *h = state;
     *reason = "start";
-    return h->dim == 2 ? rp__nonsmooth_largest_step_2d(h->system, world) : rp__nonsmooth_largest_step_3d(h->system, world);
+    return h->does->largest_step(h->system, world);
 }
 
 static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
 {
     handle *h = state;
-    return h->dim == 2 ? rp__nonsmooth_step_2d(h->system, world, dt, stats) : rp__nonsmooth_step_3d(h->system, world, dt, stats);
+    return h->does->step(h->system, world, dt, stats);
 }
 
 static rp_result save(const void *state, const rp__world *world, rp_state *out)
 {
     const handle *h = state;
     (void)world;
-    return h->dim == 2 ? rp__nonsmooth_save_2d(h->system, out) : rp__nonsmooth_save_3d(h->system, out);
+    return h->does->save(h->system, out);
 }
 
 static rp_result restore(void *state, rp__world *world, const rp_state *in)
 {
     handle *h = state;
     (void)world;
-    return h->dim == 2 ? rp__nonsmooth_restore_2d(h->system, in) : rp__nonsmooth_restore_3d(h->system, in);
+    return h->does->restore(h->system, in);
 }
 
 static rp_result grid_fields(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
 {
     handle *h = state;
     (void)world;
-    return h->dim == 2 ? rp__nonsmooth_node_fields_2d(h->system, views, count, nodes)
-                       : rp__nonsmooth_node_fields_3d(h->system, views, count, nodes);
+    return h->does->node_fields(h->system, views, count, nodes);
 }
 
 static int scene_fields(const rp_sim_def *def, const void *unused, rp_field_info *out)

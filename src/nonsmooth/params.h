@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
+typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL, RP__STRESS_DUAL } rp__nonsmooth_stress;
 typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL, RP__LOCAL_NEWTON } rp__nonsmooth_local;
 typedef enum rp__nonsmooth_solver { RP__SOLVER_SWEEPS /* then those of the friction library */ } rp__nonsmooth_solver;
 
@@ -33,6 +33,7 @@ typedef struct rp__nonsmooth_params {
     double volume_tolerance; /* over-packing left alone */
     double static_cohesion;  /* of what rests, in units of rho g h */
     double slack;            /* packing this much below the largest counts as touching */
+    double dilatancy, dead_band, apex, apex_rate; /* dual_closure.h */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;

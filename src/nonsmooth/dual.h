@@ -1,0 +1,268 @@
+/* `stress: dual`: velocities in quadratic B-splines, one constant stress for each dual cell. Compiled for RP_DIM. docs/dual.md.
+ *
+ * The dual cell of a node is the cube of one cell around it: its particles are those whose nearest node it is. All of their nodes are the
+ * 3^d around it, so a stress has the index of the lowest of these, the base node of its particles: everything it needs lies in the block of
+ * that node and the blocks after it, and its particles are in that block.
+ *
+ *   momentum   u_j = u*_j + (dt / m_j) sum_i chi(lambda_i - c_i e_N) g_ij,     g_ij = sum_p V_p grad N_j(x_p) over the dual cell i
+ *   strain     gamma_i = chi^-1(sum_j sym(u_j (x) g_ij)) + k_i e_N
+ *   law        (lambda_i, gamma_i) in Coulomb's law with mu_i
+ *
+ * Node velocities are kept as four numbers, the last of which is dt / m_j. */
+#ifndef RP_NONSMOOTH_DUAL_H
+#define RP_NONSMOOTH_DUAL_H
+
+#include "nonsmooth/dual_closure.h"
+#include "nonsmooth/local.h"
+#include "nonsmooth/system.h"
+
+#define DU(name) RP_D(rp__nonsmooth_dual_##name)
+
+enum {
+    DU_SIDE = 6,                /* a block and two layers after it */
+    DU_TILE = RP_DIM == 3 ? 216 : 36,
+    DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
+    DU_SIDES = 1024,            /* contacts of a dual cell with one surface, at most */
+    DU_TIE = 100,
+    DU_SUMS = 5
+};
+
+typedef struct du_nodes {
+    double *mass;               /* sum m_p N_j */
+    double *bulk;               /* sum V_p / phi_max N_j */
+    double *room;               /* integral of N_j over the domain less the bodies */
+    double *momentum[3];        /* planes, as the transfer takes them */
+    double *after[3];           /* planes: velocities at the end of the step */
+    double *u;                  /* four a node: velocity while the solver runs, dt / m */
+    double *previous;           /* four a node: u before the last sweep */
+} du_nodes;
+
+/* What the particles of a dual cell bring. */
+typedef struct du_sum {
+    double volume, bulk, mass, friction, cohesion, looseness; /* the last three times V */
+    int64_t count, first;       /* particles */
+} du_sum;
+
+/* The room of a dual cell: what lies in the domain and outside bodies. */
+typedef struct du_room {
+    double volume;
+    double n[NS_STENCIL];           /* integral of N_j */
+    double g[NS_STENCIL * RP_DIM];  /* integral of grad N_j */
+} du_room;
+
+typedef struct du_stress {
+    double lambda[NS_S];        /* in the frame, cohesion added */
+    double previous[NS_S];      /* before the last sweep */
+    double k, mu, cohesion, apex;
+    double weight;              /* of its residual: how full */
+    double strict;              /* and how much more it counts at rest */
+    double full;                /* theta: 1 where the operator is that of the full room */
+    double constant;            /* > 0: g is this times the stencil of a full dual cell */
+    double volume;              /* of the grains, as g has it */
+    double pressed;             /* lambda_N + apex above this: grains touch */
+    double strain[2];           /* after the solve: div u, shear rate */
+    double power;               /* after the solve: work of the stress on the grains, a second */
+} du_stress;
+
+/* Contact of grains with a wall or a body: Coulomb's law on the velocity at one place, that of a node in or on the body or of a particle
+ * near it. Or the tie of a node behind a wall to the two before it: u_-1 - 2 u_0 + u_1 = 0. */
+typedef struct du_contact {
+    int64_t key;                /* node, or stress of the particle */
+    int32_t surface;            /* face 0 … 5, or 6 + body; DU_TIE + face */
+    int32_t side;               /* several with one surface: the particle's number */
+    int32_t free_body;          /* or -1 */
+    int32_t count;              /* nodes */
+    int32_t at[NS_STENCIL];     /* their places in the tile of the block */
+    double share[NS_STENCIL];   /* the velocity is sum share_j u_j */
+    double mass;                /* 1 / sum share^2 / m_j */
+    double place[3], normal[3], target[3];
+    double gap, mu, adhesion;   /* gap: d / dt that may still be closed; adhesion as an impulse */
+    double impulse[3], previous[3];
+} du_contact;
+
+typedef struct du_contacts {
+    du_contact *list;           /* by block */
+    int64_t count, capacity;
+    int64_t *first;             /* block + 1 */
+    int64_t *free;              /* those with free bodies */
+    int64_t free_count, free_capacity;
+    double *body_velocity, *body_previous, *body_inverse; /* 6, 6, 36 a body */
+    int body_capacity;
+} du_contacts;
+
+typedef struct du_warm {
+    int64_t count, capacity;
+    int32_t (*node)[3];
+    double *stress;             /* NS_S each: coefficients of chi, without cohesion */
+    int64_t contact_count, contact_capacity;
+    int32_t (*contact_node)[4]; /* and surface × DU_SIDES + side */
+    double *contact;            /* 3 each */
+} du_warm;
+
+typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
+    double residual;
+    double *u, *lambda, *impulse, *body;
+    int64_t capacity, contact_capacity;
+} du_best;
+
+typedef struct dual {
+    rp__lattice lattice;
+    rp__grid grid;
+    const rp__nonsmooth_params *params;
+    ns_system *upkeep;          /* what the room keeps of particles: birth, splitting, merging */
+    int first_field;
+    int64_t block_capacity;
+    du_nodes nodes;
+    du_sum *sum;                /* stress */
+    int32_t *cut;               /* stress: place in `rooms` of a dual cell that walls or bodies cut, else -1; -2: no room */
+    du_room *rooms;
+    int64_t room_count, room_capacity;
+    uint64_t *near;             /* block: bodies near */
+    double *g;                  /* stress, NS_STENCIL, RP_DIM */
+    ns_frame *frame;            /* stress */
+    du_stress *stress;
+    uint64_t *active;           /* block: bits of the stresses in use */
+    double *partial;            /* block, DU_SUMS: sums of the solver */
+    double *smooth[2];          /* scratch of output and mu(I): stress, NS_S + 1 */
+    double *bulk;               /* scratch: particle, V / phi_max */
+    int64_t bulk_capacity;
+    du_contacts contacts;
+    du_warm warm;
+    du_best best;
+    double constant[NS_STENCIL * RP_DIM]; /* the stencil of a full dual cell of size one */
+    int32_t tile_neighbour[DU_TILE], tile_local[DU_TILE], offset[NS_STENCIL];
+    int32_t tile_same[DU_TILE]; /* the first node of the tile that is the same: itself, but for periodic axes of one block */
+    double stress_scale;        /* rho (g L + u^2) */
+    double gravity;             /* |g| */
+    bool varied;                /* mu(I) or decaying cohesion */
+    rp_field_view views[8];
+    double *view_data;
+    int64_t view_capacity;
+} dual;
+
+typedef struct du_report {
+    int64_t iterations, stresses, take_off, stick, slide;
+    double residual_mean, residual_max;
+    bool converged;
+} du_report;
+
+/* Node of the tile of a block, or -1. */
+static inline int64_t du_tile_node(const dual *y, int64_t block, int tile)
+{
+    int64_t b = y->grid.neighbour[block][y->tile_neighbour[tile]];
+    return b < 0 ? -1 : b * RP_BLOCK_NODES + y->tile_local[tile];
+}
+
+/* First node of a stress in the tile. */
+static inline int du_tile_base(int local)
+{
+#if RP_DIM == 2
+    return (local & 3) + DU_SIDE * (local >> 2);
+#else
+    return (local & 3) + DU_SIDE * ((local >> 2 & 3) + DU_SIDE * (local >> 4));
+#endif
+}
+
+/* The stress beside i, by whole cells in -1 … 1 on each axis, or -1. */
+static inline int64_t du_beside(const dual *y, int64_t i, const int *way)
+{
+    static const int step[3] = { 1, 3, 9 };
+    int64_t block = i / RP_BLOCK_NODES;
+    int local = (int)(i % RP_BLOCK_NODES), to = 0, neighbour = RP_NEIGHBOURS / 2;
+    for (int a = 0; a < RP_DIM; a++) {
+        int at = (local >> 2 * a & 3) + way[a];
+        neighbour += at < 0 ? -step[a] : at > 3 ? step[a] : 0;
+        to |= (at & 3) << 2 * a;
+    }
+    int64_t b = y->grid.neighbour[block][neighbour];
+    return b < 0 ? -1 : b * RP_BLOCK_NODES + to;
+}
+
+/* Lattice coordinates of the node of a dual cell. */
+static inline void du_centre(const dual *y, int64_t i, int64_t at[3])
+{
+    rp__grid_coordinates(&y->grid, i, at);
+    for (int a = 0; a < RP_DIM; a++)
+        at[a]++;
+}
+
+static inline bool du_in_use(const dual *y, int64_t i)
+{
+    return i >= 0 && (y->active[i / RP_BLOCK_NODES] >> (i % RP_BLOCK_NODES) & 1);
+}
+
+static inline bool du_closed(const rp__world *world, int face)
+{
+    rp_surface_kind kind = world->def->wall[face].kind;
+    return kind != RP_OPEN && kind != RP_PERIODIC;
+}
+
+static inline double du_power(double h)
+{
+    return RP_DIM == 3 ? h * h * h : h * h;
+}
+
+/* Weights of the three nodes at a place in [-1/2, 1/2] of the dual cell, in cells, and their derivatives. */
+static inline void du_spline(double t, double w[3], double d[3])
+{
+    double a = 0.5 - t, b = 0.5 + t;
+    w[0] = 0.5 * a * a, w[1] = 0.75 - t * t, w[2] = 0.5 * b * b;
+    d[0] = -a, d[1] = -2 * t, d[2] = b;
+}
+
+/* The g of a stress, and the factor that goes with it. */
+static inline const double *du_operator(const dual *y, int64_t i, double *factor)
+{
+    bool constant = y->stress[i].constant > 0;
+    *factor = constant ? y->stress[i].constant : 1;
+    return constant ? y->constant : y->g + i * (NS_STENCIL * RP_DIM);
+}
+
+/* step_dim.c of the room: the method's fields of new particles. */
+rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
+
+/* dual_memory_dim.c */
+rp_result DU(reserve)(dual *y, int64_t particles);
+void DU(release)(dual *y);
+
+/* dual_room_dim.c: bodies near blocks; the rooms of dual cells that walls and bodies cut; the room of the nodes. */
+rp_result DU(rooms)(dual *y, const rp__world *world);
+
+/* dual_assemble_dim.c: what particles bring to nodes and dual cells; then gaps, dilatancy, friction, frames. */
+void DU(assemble)(dual *y, const rp__world *world);
+void DU(prepare)(dual *y, const rp__world *world, double dt);
+double DU(volume_error)(const dual *y);
+
+/* dual_contact_dim.c */
+rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt);
+void DU(report_contacts)(dual *y, rp__world *world, double dt);
+
+/* dual_solver_dim.c: u and lambda. */
+rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report);
+
+/* dual_free_dim.c: contacts with free bodies, one after the other. Returns the largest change and adds the squares, in units of stress. */
+double DU(free_contacts)(dual *y, const rp__world *world, double dt, double beta, bool apply, double *squares);
+void DU(start_free)(dual *y, const rp__world *world);
+
+/* dual_warm_dim.c */
+void DU(place_warm)(dual *y);
+void DU(place_warm_contacts)(dual *y);
+rp_result DU(keep_warm)(dual *y);
+rp_result DU(save)(const void *state, rp_state *out);
+rp_result DU(restore)(void *state, const rp_state *in);
+
+/* dual_advect_dim.c */
+void DU(to_particles)(dual *y, const rp__world *world, double dt);
+
+/* dual_fields_dim.c */
+double *DU(smooth)(dual *y);
+rp_result DU(node_fields)(void *state, const rp_field_view **views, int *count, int64_t *nodes);
+
+/* dual_step_dim.c: what nonsmooth.c calls. */
+rp_result DU(create)(rp__world *world, int first_field, void **state);
+void DU(destroy)(void *state);
+rp_result DU(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
+double DU(largest_step)(const void *state, const rp__world *world);
+rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stats);
+
+#endif

@@ -1,0 +1,518 @@
+/* Sweeps over the contacts and stresses of all blocks, colour by colour, relaxed, with momentum from sweep to sweep.
+ *
+ * A visit:   from = lambda + beta (lambda - previous);   to = law(from);   lambda = from + omega (to - from)
+ * and the velocities, which are linear in lambda, are extrapolated in the same way before each sweep. The momentum starts anew when the step
+ * that the sweep made turns against that of the momentum, or the residual grows: friction is not the gradient of anything. Residuals are
+ * those of the unrelaxed change; the one that ends the solve is taken at velocities and stresses as they are returned.
+ *
+ * A step without a last one to start from finds the pressure first, as if the grains had no friction, and then the shear: with the pressure known the
+ * cone seldom binds, and where grains rest the sweeps end. From no stress at all everything slides at first, at a friction that is wrong
+ * everywhere, and it takes thousands of sweeps to stop it. */
+#include "nonsmooth/contact.h"
+#include "nonsmooth/dual.h"
+
+#include "base/error.h"
+#include "exec/exec.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RELAXED 0.5       /* omega: stresses of dual cells that overlap correct the same error */
+#define MOST_MOMENTUM 12.0
+#define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
+
+enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST };
+
+typedef struct sweep {
+    dual *y;
+    const rp__world *world;
+    double dt, beta, omega, impulse_unit;
+    double t, last, uphill;
+    double mean, largest;       /* of the last sweep or look, in units of the typical stress */
+    double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
+    int64_t iterations, stresses, next_look;
+    bool fluid;                 /* without friction: the first part of a first step */
+    bool look, stop, converged;
+} sweep;
+
+/* The velocities of a block's tile, and back. */
+static void load_tile(const dual *y, int64_t block, ns_four *tile)
+{
+    for (int t = 0; t < DU_TILE; t++) {
+        int64_t j = du_tile_node(y, block, t);
+        tile[t] = j < 0 ? (ns_four){ 0 } : *(const ns_four *)(y->nodes.u + NS_PAD * j);
+    }
+}
+
+static void store_tile(const dual *y, int64_t block, const ns_four *tile)
+{
+    for (int t = 0; t < DU_TILE; t++) {
+        int64_t j = du_tile_node(y, block, t);
+        if (j >= 0 && y->tile_same[t] == t)
+            *(ns_four *)(y->nodes.u + NS_PAD * j) = tile[t];
+    }
+}
+
+/* ---- one stress ---- */
+
+/* Without normal stress the rounded apex still carries |lambda_T| <= mu c: the stress that stops the shear, cut to that. */
+static void shear_alone(const ns_frame *f, const double *gamma, const double *from, double most, double *to)
+{
+    double norm = 0, ab = 0, aa = 1, b[NS_T];
+    to[0] = 0;
+    /* gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. */
+    double ay = 0;
+    for (int k = 0; k < RP_DIM - 1; k++)
+        ay += f->a[k] * from[k + 1];
+    for (int k = 0; k < NS_T; k++) {
+        double a = k < RP_DIM - 1 ? f->a[k] : 0;
+        b[k] = gamma[k + 1] - f->s[k] * from[k + 1] - f->nn * a * (ay + from[0]);
+        ab += f->nn * a * b[k] / f->s[k];
+        aa += f->nn * a * a / f->s[k];
+    }
+    for (int k = 0; k < NS_T; k++) {
+        double a = k < RP_DIM - 1 ? f->a[k] : 0;
+        to[k + 1] = -(b[k] - a * ab / aa) / f->s[k];
+        norm += to[k + 1] * to[k + 1];
+    }
+    norm = sqrt(norm);
+    for (int k = 0; k < NS_T && norm > most; k++)
+        to[k + 1] *= most / norm;
+}
+
+/* The stress that obeys the law when all others stay. The rounded apex |lambda_T| <= mu sqrt(lambda_N^2 + c^2) is the cone shifted by
+ * c' = sqrt(lambda_N^2 + c^2) - lambda_N, taken at the present stress. */
+NS_INLINE void local_law(ns_frame *f, const du_stress *s, bool fluid, const double *gamma, double *from, double *to)
+{
+    if (fluid || !(s->apex > 0)) {
+        ns_law(f, gamma, from, fluid ? 0 : s->mu, to);
+        return;
+    }
+    double n = from[0] > 0 ? from[0] : 0, shift = s->apex * s->apex / (sqrt(n * n + s->apex * s->apex) + n);
+    from[0] += shift;
+    ns_law(f, gamma, from, s->mu, to);
+    from[0] -= shift;
+    to[0] -= shift;
+    if (to[0] < 0)
+        shear_alone(f, gamma, from, s->mu * s->apex, to);
+}
+
+/* sum_j u_j (x) g_ij */
+NS_INLINE void gather(const double *restrict g, const ns_four *restrict tile, const int32_t *restrict at, double factor, double *restrict h)
+{
+    ns_four col[RP_DIM] = { { 0 } }, odd[RP_DIM] = { { 0 } };
+    int j = 0;
+    for (; j + 1 < NS_STENCIL; j += 2) {
+        ns_four v = tile[at[j]], w = tile[at[j + 1]];
+        for (int b = 0; b < RP_DIM; b++) {
+            col[b] += g[j * RP_DIM + b] * v;
+            odd[b] += g[(j + 1) * RP_DIM + b] * w;
+        }
+    }
+    for (int b = 0; b < RP_DIM; b++) {
+        col[b] += g[j * RP_DIM + b] * tile[at[j]];
+        col[b] += odd[b];
+    }
+    for (int a = 0; a < RP_DIM; a++)
+        for (int b = 0; b < RP_DIM; b++)
+            h[a * RP_DIM + b] = factor * col[b][a];
+}
+
+/* u_j += (dt / m_j) sigma g_ij */
+NS_INLINE void scatter(const double *restrict g, double factor, const double *restrict sigma, ns_four *restrict tile,
+                       const int32_t *restrict at)
+{
+    ns_four row[RP_DIM];
+    for (int b = 0; b < RP_DIM; b++) {
+        row[b] = (ns_four){ 0 };
+        for (int a = 0; a < RP_DIM; a++)
+            row[b][a] = factor * sigma[a * RP_DIM + b];
+    }
+    for (int j = 0; j < NS_STENCIL; j++) {
+        ns_four v = tile[at[j]], sum = g[j * RP_DIM] * row[0];
+        for (int b = 1; b < RP_DIM; b++)
+            sum += g[j * RP_DIM + b] * row[b];
+        tile[at[j]] = v + v[3] * sum;
+    }
+}
+
+static void strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
+{
+    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], factor;
+    const double *g = du_operator(y, i, &factor);
+    gather(g, tile, at, factor, h);
+    ns_rotate_in(y->frame[i].r, h, m);
+    ns_frame_coefficients(&y->frame[i], m, gamma);
+    gamma[0] += y->stress[i].k;
+}
+
+static void push(const dual *y, int64_t i, const double *change, ns_four *tile, const int32_t *at)
+{
+    double m[RP_DIM * RP_DIM], h[RP_DIM * RP_DIM], factor;
+    const double *g = du_operator(y, i, &factor);
+    ns_frame_tensor(&y->frame[i], change, m);
+    ns_rotate_out(y->frame[i].r, m, h);
+    scatter(g, factor, h, tile, at);
+}
+
+static void add_square(double *sums, double square, double strict)
+{
+    double calm = square * strict * strict;
+    sums[SQUARES] += square;
+    sums[CALM_SQUARES] += calm;
+    sums[LARGEST] = square > sums[LARGEST] ? square : sums[LARGEST];
+    sums[CALM_LARGEST] = calm > sums[CALM_LARGEST] ? calm : sums[CALM_LARGEST];
+}
+
+static void visit(const sweep *w, int64_t i, ns_four *tile, const int32_t *at, double *sums)
+{
+    const dual *y = w->y;
+    du_stress *s = &y->stress[i];
+    double gamma[NS_S], from[NS_S], to[NS_S], change[NS_S], square = 0, uphill = 0;
+    strain_of(y, i, tile, at, gamma);
+    double beta = w->look ? 0 : w->beta;
+    for (int k = 0; k < NS_S; k++)
+        from[k] = s->lambda[k] + beta * (s->lambda[k] - s->previous[k]);
+    local_law(&y->frame[i], s, w->fluid && !w->look, gamma, from, to);
+    bool off = true;
+    for (int k = 0; k < NS_S; k++) {
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+        off = off && to[k] == 0;
+    }
+    add_square(sums, square * s->weight * s->weight, s->strict);
+    if (w->look)
+        return;
+    double omega = off ? 1 : w->omega;
+    for (int k = 0; k < NS_S; k++) {
+        change[k] = omega * (to[k] - from[k]);
+        double now = from[k] + change[k];
+        uphill += change[k] * (now - s->lambda[k]);
+        s->previous[k] = s->lambda[k];
+        s->lambda[k] = now;
+    }
+    sums[UPHILL] += uphill;
+    push(y, i, change, tile, at);
+}
+
+static void visit_contact(const sweep *w, du_contact *c, ns_four *tile, double *sums)
+{
+    double v[3] = { 0 }, from[3] = { 0 }, to[3], d[3] = { 0 }, square = 0;
+    for (int j = 0; j < c->count; j++)
+        for (int a = 0; a < RP_DIM; a++)
+            v[a] += c->share[j] * tile[w->y->tile_same[c->at[j]]][a];
+    for (int a = 0; a < RP_DIM; a++) {
+        v[a] += c->gap * c->normal[a] - c->target[a];
+        from[a] = c->impulse[a] + (w->look ? 0 : w->beta) * (c->impulse[a] - c->previous[a]);
+    }
+    ns_contact_law(c->normal, c->mu, c->mass, v, from, to);
+    for (int a = 0; a < RP_DIM; a++) {
+        d[a] = to[a] - from[a];
+        square += d[a] * d[a];
+    }
+    add_square(sums, square * w->impulse_unit * w->impulse_unit, 1);
+    if (w->look)
+        return;
+    memcpy(c->previous, c->impulse, sizeof c->impulse);
+    for (int a = 0; a < RP_DIM; a++)
+        c->impulse[a] = to[a];
+    for (int j = 0; j < c->count; j++) {
+        double part = c->share[j] * tile[w->y->tile_same[c->at[j]]][3] / w->dt;
+        for (int a = 0; a < RP_DIM; a++)
+            tile[w->y->tile_same[c->at[j]]][a] += part * d[a];
+    }
+}
+
+static void stencil_of(const dual *y, int local, int32_t *at)
+{
+    int base = du_tile_base(local);
+    for (int n = 0; n < NS_STENCIL; n++)
+        at[n] = y->tile_same[base + y->offset[n]];
+}
+
+static void sweep_block(const sweep *w, int64_t block)
+{
+    const dual *y = w->y;
+    double sums[DU_SUMS] = { 0 };
+    int64_t next = y->contacts.first[block], end = y->contacts.first[block + 1];
+    if (y->active[block] || next < end) {
+        _Alignas(64) ns_four tile[DU_TILE];
+        load_tile(y, block, tile);
+        for (; next < end; next++)
+            if (y->contacts.list[next].free_body < 0)
+                visit_contact(w, &y->contacts.list[next], tile, sums);
+        for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+            int l = __builtin_ctzll(bits);
+            int64_t i = block * RP_BLOCK_NODES + l;
+            int32_t at[NS_STENCIL];
+            stencil_of(y, l, at);
+            visit(w, i, tile, at, sums);
+        }
+        if (!w->look)
+            store_tile(y, block, tile);
+    }
+    memcpy(y->partial + DU_SUMS * block, sums, sizeof sums);
+}
+
+/* ---- the loop ---- */
+
+static void share(int64_t first, int64_t last, int worker, int size, int64_t *begin, int64_t *end)
+{
+    int64_t n = last - first;
+    *begin = first + n * worker / size;
+    *end = first + n * (worker + 1) / size;
+}
+
+static void one_sweep(sweep *w, rp__exec_team *team, int worker)
+{
+    const rp__grid *grid = &w->y->grid;
+    for (int c = 0; c < grid->colours; c++) {
+        int64_t begin, end;
+        share(grid->colour_first[c], grid->colour_first[c + 1], worker, rp__exec_team_size(team), &begin, &end);
+        for (int64_t i = begin; i < end; i++)
+            sweep_block(w, grid->colour_items[i]);
+        rp__exec_team_barrier(team);
+    }
+}
+
+static void extrapolate(sweep *w, rp__exec_team *team, int worker)
+{
+    dual *y = w->y;
+    int64_t begin, end;
+    share(0, (int64_t)y->grid.blocks * RP_BLOCK_NODES, worker, rp__exec_team_size(team), &begin, &end);
+    for (int64_t j = begin; j < end; j++) {
+        ns_four *u = (ns_four *)(y->nodes.u + NS_PAD * j), *old = (ns_four *)(y->nodes.previous + NS_PAD * j), now = *u;
+        *u = now + w->beta * (now - *old);
+        (*u)[3] = now[3];
+        *old = now;
+    }
+    if (worker == 0)
+        for (int k = 0; k < 6 * w->world->body_count; k++) {
+            double now = y->contacts.body_velocity[k];
+            y->contacts.body_velocity[k] = now + w->beta * (now - y->contacts.body_previous[k]);
+            y->contacts.body_previous[k] = now;
+        }
+    rp__exec_team_barrier(team);
+}
+
+static void collect(sweep *w)
+{
+    const dual *y = w->y;
+    double sums[DU_SUMS] = { 0 };
+    for (int64_t b = 0; b < y->grid.blocks; b++) {
+        const double *p = y->partial + DU_SUMS * b;
+        sums[SQUARES] += p[SQUARES];
+        sums[UPHILL] += p[UPHILL];
+        sums[LARGEST] = p[LARGEST] > sums[LARGEST] ? p[LARGEST] : sums[LARGEST];
+        sums[CALM_SQUARES] += p[CALM_SQUARES];
+        sums[CALM_LARGEST] = p[CALM_LARGEST] > sums[CALM_LARGEST] ? p[CALM_LARGEST] : sums[CALM_LARGEST];
+    }
+    if (y->contacts.free_count) {
+        double squares = 0, most = DU(free_contacts)(w->y, w->world, w->dt, w->look ? 0 : w->beta, !w->look, &squares);
+        sums[SQUARES] += squares, sums[CALM_SQUARES] += squares;
+        sums[LARGEST] = most * most > sums[LARGEST] ? most * most : sums[LARGEST];
+    }
+    double count = w->stresses > 0 ? (double)w->stresses : 1;
+    w->mean = sqrt(sums[SQUARES] / count) / y->stress_scale;
+    w->largest = sqrt(sums[LARGEST]) / y->stress_scale;
+    w->calm_mean = sqrt(sums[CALM_SQUARES] / count) / y->stress_scale;
+    w->calm_largest = sqrt(sums[CALM_LARGEST]) / y->stress_scale;
+    w->uphill = sums[UPHILL];
+}
+
+static bool small_enough(const sweep *w)
+{
+    const rp__nonsmooth_params *p = w->y->params;
+    return w->mean <= p->tolerance && w->largest <= p->tolerance_max;
+}
+
+/* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
+ * counts in units of rho g h. Where all of them rest this costs little; a fifth of the sweeps is spent on it at most. */
+static bool calm_enough(const sweep *w)
+{
+    const rp__nonsmooth_params *p = w->y->params;
+    return 5 * w->iterations >= p->max_iterations || (w->calm_mean <= p->tolerance && w->calm_largest <= p->tolerance_max);
+}
+
+static void copy_state(dual *y, bool keep)
+{
+    int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
+    double *u = y->nodes.u, *best = y->best.u;
+    memcpy(keep ? best : u, keep ? u : best, (size_t)nodes * NS_PAD * sizeof *u);
+    for (int64_t i = 0; i < nodes; i++)
+        if (du_in_use(y, i)) {
+            double *a = y->stress[i].lambda, *b = y->best.lambda + NS_S * i;
+            memcpy(keep ? b : a, keep ? a : b, NS_S * sizeof *a);
+        }
+    for (int64_t k = 0; k < y->contacts.count; k++) {
+        double *a = y->contacts.list[k].impulse, *b = y->best.impulse + 3 * k;
+        memcpy(keep ? b : a, keep ? a : b, 3 * sizeof *a);
+    }
+    size_t bodies = 6 * (size_t)y->contacts.body_capacity * sizeof(double);
+    if (bodies)
+        memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
+}
+
+/* Worker 0 after a sweep. */
+static void decide(sweep *w)
+{
+    const rp__nonsmooth_params *p = w->y->params;
+    collect(w);
+    w->iterations++;
+    if (!p->momentum || w->uphill < 0 || w->mean > 1.3 * w->last)
+        w->t = 1;
+    double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
+    w->beta = p->momentum ? (w->t - 1) / next : 0;
+    w->t = next < MOST_MOMENTUM ? next : MOST_MOMENTUM;
+    w->last = w->mean;
+    if (w->fluid && (small_enough(w) || 4 * w->iterations >= p->max_iterations)) {
+        w->fluid = false;
+        w->t = 1, w->beta = 0, w->last = INFINITY;
+        return;
+    }
+    w->stop = w->iterations >= p->max_iterations;
+    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= p->min_iterations && small_enough(w) && calm_enough(w));
+}
+
+/* Worker 0 after a look at the residual as it is. */
+static void judge(sweep *w)
+{
+    dual *y = w->y;
+    collect(w);
+    w->converged = small_enough(w);
+    if (!w->converged && w->mean < y->best.residual) {
+        y->best.residual = w->mean;
+        copy_state(y, true);
+    } else if (w->stop && !w->converged && y->best.residual < w->mean) {
+        copy_state(y, false);
+        w->mean = y->best.residual;
+    }
+    w->stop |= w->converged && calm_enough(w);
+    w->look = false;
+    w->next_look = w->iterations + LOOK_EVERY;
+}
+
+static void iterate(void *context, rp__exec_team *team, int worker)
+{
+    sweep *w = context;
+    for (;;) {
+        extrapolate(w, team, worker);
+        one_sweep(w, team, worker);
+        if (worker == 0)
+            decide(w);
+        rp__exec_team_barrier(team);
+        if (!w->look)
+            continue;
+        one_sweep(w, team, worker);
+        if (worker == 0)
+            judge(w);
+        rp__exec_team_barrier(team);
+        if (w->stop)
+            return;
+    }
+}
+
+/* What stresses and impulses of the start make of the velocities. */
+static void start_block(void *context, int64_t block, int worker)
+{
+    const sweep *w = context;
+    const dual *y = w->y;
+    _Alignas(64) ns_four tile[DU_TILE];
+    (void)worker;
+    if (!y->active[block] && y->contacts.first[block] == y->contacts.first[block + 1])
+        return;
+    load_tile(y, block, tile);
+    for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+        int l = __builtin_ctzll(bits);
+        int64_t i = block * RP_BLOCK_NODES + l;
+        int32_t at[NS_STENCIL];
+        double change[NS_S];
+        stencil_of(y, l, at);
+        memcpy(change, y->stress[i].lambda, sizeof change);
+        change[0] -= y->stress[i].cohesion;
+        push(y, i, change, tile, at);
+        memcpy(y->stress[i].previous, y->stress[i].lambda, sizeof change);
+    }
+    for (int64_t k = y->contacts.first[block]; k < y->contacts.first[block + 1]; k++) {
+        du_contact *c = &y->contacts.list[k];
+        memcpy(c->previous, c->impulse, sizeof c->impulse);
+        for (int j = 0; j < c->count; j++) {
+            ns_four *v = &tile[y->tile_same[c->at[j]]];
+            for (int a = 0; a < RP_DIM; a++)
+                (*v)[a] += c->share[j] * (*v)[3] / w->dt * (c->impulse[a] - c->adhesion * c->normal[a]);
+        }
+    }
+    store_tile(y, block, tile);
+}
+
+/* After the solve: velocities as planes, divergence and shear rate of each dual cell, its state. */
+static void finish_block(void *context, int64_t begin, int64_t end, int worker)
+{
+    const sweep *w = context;
+    const dual *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        for (int64_t j = b * RP_BLOCK_NODES; j < (b + 1) * RP_BLOCK_NODES; j++)
+            for (int a = 0; a < RP_DIM; a++)
+                y->nodes.after[a][j] = y->nodes.u[NS_PAD * j + a];
+        if (!y->active[b])
+            continue;
+        _Alignas(64) ns_four tile[DU_TILE];
+        load_tile(y, b, tile);
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int l = __builtin_ctzll(bits);
+            int64_t i = b * RP_BLOCK_NODES + l;
+            int32_t at[NS_STENCIL];
+            double gamma[NS_S], tangent = 0;
+            du_stress *s = &y->stress[i];
+            stencil_of(y, l, at);
+            strain_of(y, i, tile, at, gamma);
+            for (int k = 1; k < NS_S; k++)
+                tangent += gamma[k] * gamma[k];
+            s->strain[0] = NS_TRACE * (gamma[0] - s->k) / s->volume;
+            s->strain[1] = 2 * sqrt(tangent) / s->volume;
+            s->power = 0;
+            for (int k = 0; k < NS_S; k++)
+                s->power += 2 * (s->lambda[k] - (k == 0 ? s->cohesion : 0)) * (gamma[k] - (k == 0 ? s->k : 0));
+        }
+    }
+}
+
+static void count_states(const dual *y, du_report *r)
+{
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            const du_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+            double tangent = 0, n = s->lambda[0];
+            for (int k = 1; k < NS_S; k++)
+                tangent += s->lambda[k] * s->lambda[k];
+            /* Relaxed stresses end a little inside their cones. */
+            if (!(n > 0) && !(tangent > 0))
+                r->take_off++;
+            else if (sqrt(tangent) < s->mu * sqrt(n * n + s->apex * s->apex) * (1 - 1e-3))
+                r->stick++;
+            else
+                r->slide++;
+        }
+}
+
+rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report)
+{
+    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .next_look = LOOK_EVERY,
+                  .fluid = y->warm.count == 0 };
+    w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
+    y->best.residual = INFINITY;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        w.stresses += __builtin_popcountll(y->active[b]);
+    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, &w);
+    DU(start_free)(y, world);
+    memcpy(y->nodes.previous, y->nodes.u, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
+    if (world->body_count)
+        memcpy(y->contacts.body_previous, y->contacts.body_velocity, 6 * (size_t)world->body_count * sizeof(double));
+    if (w.stresses)
+        rp__exec_team_run(iterate, &w);
+    rp__exec_for(y->grid.blocks, 8, finish_block, &w);
+    *report = (du_report){ .iterations = w.iterations, .stresses = w.stresses, .residual_mean = w.mean, .residual_max = w.largest,
+                           .converged = w.converged || !w.stresses };
+    count_states(y, report);
+    return RP_OK;
+}
