@@ -15,50 +15,71 @@ typedef struct job {
     int axis;
 } job;
 
-enum { WIDTH = NS_S + 1 }; /* coefficients of chi, volume */
+enum { WIDTH = NS_S + 1 }; /* coefficients of chi, filled part of the room */
 
-/* Stresses that alternate from one dual cell to the next along an axis exert no force and are not determined: the mean [1 2 1] / 4, by the
- * volume of the grains, takes them out. At an end where both neighbours inward are full, [3 2 -1] / 4 keeps what is linear. */
+/* Weight of a stress among its neighbours: dual cells that hold next to nothing say next to nothing. */
+static double weight_of(const job *w, int64_t i)
+{
+    double part = 2 * w->from[WIDTH * i + NS_S];
+    return part < 1 ? part : 1;
+}
+
+static int64_t used_beside(const dual *y, int64_t i, int axis, int step)
+{
+    int way[3] = { 0 };
+    way[axis] = step;
+    int64_t j = i < 0 ? -1 : du_beside(y, i, way);
+    return du_in_use(y, j) ? j : -1;
+}
+
+/* Stresses that alternate from one dual cell to the next along an axis exert no force and are not determined: the mean [1 2 1] / 4 takes them out, at an
+ * end [1 1] / 2, which keeps the sum over cells of which the last is a half. */
 static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
     const dual *y = w->y;
-    double half = 0.5 * du_power(y->lattice.h);
     (void)worker;
     for (int64_t b = begin; b < end; b++)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
-            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits), side[2], far;
-            const double *own = w->from + WIDTH * i;
-            double weight[4] = { 2 * own[NS_S], 0, 0, 0 }, all = weight[0];
-            int64_t at[4] = { i, i, i, i };
-            for (int k = 0; k < 2; k++) {
-                int way[3] = { 0 };
-                way[w->axis] = 2 * k - 1;
-                side[k] = du_beside(y, i, way);
-                side[k] = du_in_use(y, side[k]) ? side[k] : -1;
-                if (side[k] >= 0)
-                    at[1 + k] = side[k], weight[1 + k] = w->from[WIDTH * side[k] + NS_S], all += weight[1 + k];
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            double own = weight_of(w, i), all = 0, *to = w->to + WIDTH * i;
+            const double *from = w->from + WIDTH * i;
+            memset(to, 0, NS_S * sizeof *to);
+            for (int step = -1; step <= 1; step += 2) {
+                int64_t j = used_beside(y, i, w->axis, step);
+                if (j < 0)
+                    continue;
+                double weight = weight_of(w, j);
+                for (int c = 0; c < NS_S; c++)
+                    to[c] += own * from[c] + weight * w->from[WIDTH * j + c];
+                all += own + weight;
             }
-            if ((side[0] < 0) != (side[1] < 0) && own[NS_S] > 0.4 * half) {
-                int k = side[0] < 0, way[3] = { 0 };
-                way[w->axis] = 2 * k - 1;
-                far = du_beside(y, side[k], way);
-                if (du_in_use(y, far) && w->from[WIDTH * far + NS_S] > half && w->from[WIDTH * side[k] + NS_S] > half) {
-                    all = 4;
-                    weight[0] = 3, weight[1 + k] = 2, weight[3] = -1, at[3] = far;
-                }
-            }
-            for (int c = 0; c < NS_S; c++) {
-                double sum = 0;
-                for (int k = 0; k < 4; k++)
-                    sum += weight[k] * w->from[WIDTH * at[k] + c];
-                w->to[WIDTH * i + c] = sum / all;
-            }
-            w->to[WIDTH * i + NS_S] = own[NS_S];
+            for (int c = 0; c < NS_S; c++)
+                to[c] = all > 0 ? to[c] / all : from[c];
+            to[NS_S] = from[NS_S];
         }
 }
 
-/* NS_S coefficients of chi (without cohesion) and the volume for each stress. */
+/* At a wall the mean of the last one and a half cells stands 5/8 of a cell before the node: it is continued to it. */
+static void reach_walls(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    const dual *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits), at[3];
+            du_centre(y, i, at);
+            bool low = at[w->axis] == 0, high = at[w->axis] == y->lattice.cells[w->axis];
+            int64_t one = low || high ? used_beside(y, i, w->axis, low ? 1 : -1) : -1, two = used_beside(y, one, w->axis, low ? 1 : -1);
+            if (two < 0 || weight_of(w, one) < 1 || weight_of(w, two) < 1)
+                continue;
+            for (int c = 0; c < NS_S; c++)
+                w->to[WIDTH * i + c] += 0.625 * (w->to[WIDTH * one + c] - w->to[WIDTH * two + c]);
+        }
+}
+
+/* NS_S coefficients of chi (without cohesion) and the filled part for each stress. */
 double *DU(smooth)(dual *y)
 {
     double *from = y->smooth[0], *to = y->smooth[1];
@@ -69,11 +90,13 @@ double *DU(smooth)(dual *y)
             memcpy(lambda, y->stress[i].lambda, sizeof lambda);
             lambda[0] -= y->stress[i].cohesion;
             ns_frame_to_chi(&y->frame[i], lambda, from + WIDTH * i);
-            from[WIDTH * i + NS_S] = y->stress[i].volume / (y->sum[i].volume / y->sum[i].bulk);
+            double room = y->cut[i] == -1 ? du_power(y->lattice.h) : y->cut[i] >= 0 ? y->rooms[y->cut[i]].volume : 0;
+            from[WIDTH * i + NS_S] = room > 0 ? y->stress[i].volume * y->sum[i].bulk / (y->sum[i].volume * room) : 0;
         }
     for (int axis = 0; axis < RP_DIM; axis++) {
         job w = { .y = y, .from = from, .to = to, .axis = axis };
         rp__exec_for(y->grid.blocks, 8, smooth_blocks, &w);
+        rp__exec_for(y->grid.blocks, 8, reach_walls, &w);
         double *other = from;
         from = to;
         to = other;

@@ -32,7 +32,7 @@ typedef struct sweep {
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
     int64_t iterations, stresses, next_look;
     bool fluid;                 /* without friction: the first part of a first step */
-    bool look, stop, converged;
+    bool look, stop, converged, cancelled;
 } sweep;
 
 /* The velocities of a block's tile, and back. */
@@ -369,7 +369,8 @@ static void decide(sweep *w)
         w->t = 1, w->beta = 0, w->last = INFINITY;
         return;
     }
-    w->stop = w->iterations >= p->max_iterations;
+    w->cancelled = w->world->cancel && *w->world->cancel;
+    w->stop = w->cancelled || w->iterations >= p->max_iterations;
     w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= p->min_iterations && small_enough(w) && calm_enough(w));
 }
 
@@ -510,6 +511,8 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
         memcpy(y->contacts.body_previous, y->contacts.body_velocity, 6 * (size_t)world->body_count * sizeof(double));
     if (w.stresses)
         rp__exec_team_run(iterate, &w);
+    if (w.cancelled)
+        return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w.iterations);
     rp__exec_for(y->grid.blocks, 8, finish_block, &w);
     *report = (du_report){ .iterations = w.iterations, .stresses = w.stresses, .residual_mean = w.mean, .residual_max = w.largest,
                            .converged = w.converged || !w.stresses };
