@@ -30,6 +30,10 @@ struct rp_method {
      * dimension, say. NULL: this one. */
     const rp_method *(*variant)(const rp_sim_def *def, const void *params);
 
+    /* A method whose particles are balls (discs in 2D) of one radius says so here: shapes are then filled with balls that do not
+     * overlap, and volumes are theirs. NULL: particles are samples of a continuum. */
+    double (*grain_radius)(const rp_sim_def *def, const void *params);
+
     /* State of its own; fields were added to the particles already, the first of them with index first_field (rp_sim_field). Called
      * before the first particles are born. *state NULL is a state too. */
     rp_result (*create)(rp_world *world, int first_field, void **state);

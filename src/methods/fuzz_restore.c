@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { METHODS = 3 };
+enum { METHODS = 4 };
 
 static const char *const scenes[METHODS] = {
     "method: ballistic\n"
@@ -21,6 +21,10 @@ static const char *const scenes[METHODS] = {
     "material: {friction: 0.4, cohesion: 10, cohesion_decay: 1, anisotropy: 0.3, elongation: 0.5}\n"
     "grains: [{shape: {box: {lower: [0, 0], upper: [0.25, 0.3]}}, per_cell: 4}]\n"
     "bodies: [{name: ball, kind: free, shape: {sphere: {radius: 8 cm}}, position: [0.45, 0.2, 0]}]\n",
+    "method: pbd\n"
+    "domain: [0.6, 0.5, 0.5]\ncell_size: 10 cm\nduration: 1 s\nwalls: {all: slip, bottom: 0.5}\nmaterial: dry-sand\n"
+    "grains: [{shape: {sphere: {centre: [0.3, 0.25, 0.3], radius: 15 cm}}}]\npbd: {radius: 3 cm}\n"
+    "bodies: [{name: ball, kind: free, shape: {sphere: {radius: 8 cm}}, position: [0.4, 0.2, 0.1]}]\n",
     "method: elastoplastic\n"
     "domain: [0.6, 0.4]\ncell_size: 10 cm\nduration: 1 s\nframe_rate: 500\nwalls: {all: slip, bottom: stick}\n"
     "material: {preset: dry-sand, youngs_modulus: 100 kPa}\n"

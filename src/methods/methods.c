@@ -3,6 +3,7 @@
 #include "ballistic/ballistic.h"
 #include "elastoplastic/elastoplastic.h"
 #include "nonsmooth/nonsmooth.h"
+#include "pbd/pbd.h"
 #include "sim/method.h"
 
 #include <stdatomic.h>
@@ -11,6 +12,7 @@
 static const rp__method *const methods[] = {
     &rp__nonsmooth_method,
     &rp__elastoplastic_method,
+    &rp__pbd_method,
     &rp__ballistic_method,
 };
 

@@ -47,7 +47,7 @@ static double union_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradie
     if (gradient)
         *gradient = rp__vec3_make(0, 0, 1);
     for (int i = 0; i < s->count; i++) {
-        if (to_bounds(s->parts[i], p) > best)
+        if (to_bounds(s->parts[i], p) > (best > 0 ? best : 0)) /* where parts overlap the deepest counts: their borders inside are none */
             continue;
         rp__vec3 g;
         double d = rp__shape_distance_at(s->parts[i], p, gradient ? &g : NULL);

@@ -26,6 +26,17 @@ typedef struct rp__sampling_def {
  * so that the mean density is one point a spacing^d within 2 %. */
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count);
 
+/* Balls that do not overlap, at random, as many as fit in: centres of balls that lie in the shape whole (distance <= -radius) and
+ * within lower … upper, none nearer than 2 radii to another, and no place left for one more (but for gaps of 1 % of the radius). */
+typedef struct rp__spheres_def {
+    int dim;                     /* 2: discs at z = 0 */
+    double radius;               /* [m] */
+    double lower[3], upper[3];   /* of centres */
+    uint64_t seed;
+    int64_t limit;               /* refuse (RP_TOO_LARGE) above this number */
+} rp__spheres_def;
+rp_result rp__sampling_spheres(const rp_shape *shape, const rp__spheres_def *def, double **points, int64_t *count);
+
 /* A pattern on the torus [0, edge)^dim with edge^dim points, none closer than *radius (the fraction above). Points lie in
  * buckets of `bucket`^dim; first[b] .. first[b+1] are those of bucket b (x fastest). Free with rp__sampling_tile_free. */
 typedef struct rp__sampling_tile {

@@ -17,6 +17,25 @@ double rp__sim_spacing(const rp_sim_def *def, double per_cell)
     return def->cell_size / pow(per_cell, 1.0 / def->dim);
 }
 
+/* Radius of the particles of a method of balls; 0 for others. */
+static double ball_radius(const rp_sim *sim)
+{
+    return sim->method->grain_radius ? sim->method->grain_radius(&sim->def, sim->params) : 0;
+}
+
+static double ball_volume(int dim, double r)
+{
+    return dim == 3 ? 4.1887902047863905 * r * r * r : 3.141592653589793 * r * r;
+}
+
+/* Edge of the cell of bulk material that a particle stands for. */
+static double share_of(const rp_sim *sim, double per_cell, int material)
+{
+    double r = ball_radius(sim);
+    return r > 0 ? pow(ball_volume(sim->def.dim, r) / sim->materials[material].volume_fraction, 1.0 / sim->def.dim)
+                 : rp__sim_spacing(&sim->def, per_cell);
+}
+
 static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spacing, uint64_t seed)
 {
     rp__sampling_def s = { .dim = sim->def.dim,
@@ -30,12 +49,34 @@ static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spa
     return s;
 }
 
-/* Gives particles the volume of a lattice of `spacing` filled to `fill`: V = spacing^d phi_max fill,  m = density V. */
+/* Balls in a shape, within closed walls. */
+static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, uint64_t seed, int64_t limit, double **points, int64_t *count)
+{
+    rp__spheres_def d = { .dim = sim->def.dim, .radius = ball_radius(sim), .seed = seed ^ (sim->def.seed * 0x9e3779b97f4a7c15u), .limit = limit };
+    for (int a = 0; a < sim->def.dim; a++) {
+        bool low = sim->def.wall[2 * a].kind == RP_OPEN, high = sim->def.wall[2 * a + 1].kind == RP_OPEN;
+        d.lower[a] = sim->def.lower[a] + (low ? 0 : d.radius);
+        d.upper[a] = sim->def.upper[a] - (high ? 0 : d.radius);
+    }
+    return rp__sampling_spheres(shape, &d, points, count);
+}
+
+static rp_result sample_shape(const rp_sim *sim, const rp_shape *shape, rp_sampling kind, double per_cell, uint64_t seed, int64_t limit,
+                              double **points, int64_t *count)
+{
+    if (ball_radius(sim) > 0)
+        return sample_balls(sim, shape, seed, limit, points, count);
+    rp__sampling_def s = sampling(sim, kind, rp__sim_spacing(&sim->def, per_cell), seed);
+    s.limit = limit;
+    return rp__sampling_fill(shape, &s, points, count);
+}
+
+/* Gives particles the volume of a lattice of `spacing` filled to `fill`: V = spacing^d phi_max fill,  m = density V; balls theirs. */
 static void set_grains(rp_sim *sim, int64_t first, int64_t count, int material, double spacing, double fill)
 {
     rp__particles *p = &sim->particles;
     const rp_material_def *m = &sim->materials[material];
-    double volume = pow(spacing, sim->def.dim) * m->volume_fraction * fill;
+    double r = ball_radius(sim), volume = r > 0 ? ball_volume(sim->def.dim, r) : pow(spacing, sim->def.dim) * m->volume_fraction * fill;
     for (int64_t i = first; i < first + count; i++) {
         p->volume[i] = volume;
         p->mass[i] = volume * m->density;
@@ -98,11 +139,12 @@ static int64_t leave_out(const rp_sim *sim, const char *name, double *points, in
 {
     int64_t kept = 0;
     int worst = -1;
+    double reach = ball_radius(sim);
     for (int64_t i = 0; i < count; i++) {
         bool taken = false;
         for (int b = 0; b < sim->world.body_count && !taken; b++) {
             const rp__body *body = &sim->world.bodies[b];
-            taken = body->present && rp__body_distance(body, &body->pose, rp__vec3_load(points + 3 * i), NULL) < 0;
+            taken = body->present && rp__body_distance(body, &body->pose, rp__vec3_load(points + 3 * i), NULL) < reach;
             worst = taken ? b : worst;
         }
         if (!taken)
@@ -119,10 +161,9 @@ static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, in
 {
     for (int g = 0; g < sim->def.grains_count; g++) {
         const rp_grains_def *def = &sim->def.grains[g];
-        rp__sampling_def s = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), def->seed + (uint64_t)g);
-        s.limit -= *total;
         double *own = NULL;
-        rp_result result = rp__sampling_fill(def->shape, &s, &own, &counts[g]);
+        rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + (uint64_t)g, sim->def.particle_limit - *total,
+                                        &own, &counts[g]);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "grains '%s': ", def->name);
         counts[g] = leave_out(sim, def->name, own, counts[g]);
@@ -146,7 +187,7 @@ static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, in
 static rp_result begin_grains(rp_sim *sim, int g, int64_t first, int64_t count)
 {
     const rp_grains_def *def = &sim->def.grains[g];
-    double spacing = rp__sim_spacing(&sim->def, def->per_cell);
+    double spacing = share_of(sim, def->per_cell, def->material);
     set_grains(sim, first, count, def->material, spacing, def->fill);
     RP_TRY(set_velocities(sim, def, first, count));
     if (sim->calls->born)
@@ -184,9 +225,9 @@ rp_result rp__sim_prepare_emitters(rp_sim *sim)
     for (int e = 0; e < sim->def.emitter_count; e++) {
         const rp_emitter_def *def = &sim->def.emitters[e];
         rp__emitter *emitter = &sim->emitters[e];
-        emitter->spacing = rp__sim_spacing(&sim->def, def->per_cell);
-        rp__sampling_def s = sampling(sim, def->sampling, emitter->spacing, def->seed + 1000 + (uint64_t)e);
-        rp_result result = rp__sampling_fill(def->shape, &s, &emitter->sites, &emitter->site_count);
+        emitter->spacing = share_of(sim, def->per_cell, def->material);
+        rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + 1000 + (uint64_t)e, sim->def.particle_limit,
+                                        &emitter->sites, &emitter->site_count);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "emitter '%s': ", def->name);
         if (emitter->site_count == 0)
@@ -303,7 +344,7 @@ rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *add
     s.limit -= sim->particles.count;
     rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
     if (result == RP_OK)
-        result = near_build(&table, sim, def->shape, spacing);
+        result = near_build(&table, sim, def->shape, fmax(spacing, 2 * ball_radius(sim)));
     if (result == RP_OK) {
         count = leave_out(sim, def->name, points, count);
         count = leave_out_taken(&table, sim, spacing, points, count);
@@ -340,10 +381,11 @@ static shift shift_of(const rp_sim *sim, int e)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
     double spacing = sim->emitters[e].spacing;
-    shift s = { .reach = 0.8 * spacing };
+    double r = ball_radius(sim);
+    shift s = { .reach = r > 0 ? 2 * r : 0.8 * spacing };
     if (!(def->rate > 0))
         return s;
-    s.reach = 0.9 * spacing; /* spheres of this size placed at random fill space once a spacing cubed */
+    s.reach = r > 0 ? 2 * r : 0.9 * spacing; /* spheres of this size placed at random fill space once a spacing cubed */
     for (int a = 0; a < sim->def.dim; a++)
         s.way[a] = spacing * (rp__random_unit(def->seed + 78, (uint64_t)sim->step, (uint64_t)a) - 0.5);
     return s;
@@ -360,7 +402,7 @@ static bool site_is_free(const near_table *t, const rp_sim *sim, int e, const sh
 {
     double x[3];
     shifted_site(&sim->emitters[e], s, site, x);
-    if (sim->def.emitters[e].rate > 0 && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > 0)
+    if (sim->def.emitters[e].rate > 0 && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > -ball_radius(sim))
         return false;
     return !taken(t, sim, x, s->reach);
 }
@@ -412,7 +454,7 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
     rp__emitter *emitter = &sim->emitters[e];
-    double share = pow(emitter->spacing, sim->def.dim) * def->fill; /* bulk volume of a particle */
+    double share = pow(emitter->spacing, sim->def.dim) * (ball_radius(sim) > 0 ? 1 : def->fill); /* bulk volume of a particle */
     int64_t wanted = emitter->site_count;
     if (def->rate > 0) {
         emitter->owed += def->rate * dt;
@@ -422,7 +464,7 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
         return RP_OK;
     near_table table = { 0 };
     ranked *free_sites = RP_NEW_ARRAY(ranked, emitter->site_count);
-    rp_result result = free_sites ? near_build(&table, sim, def->shape, emitter->spacing) : RP_OUT_OF_MEMORY;
+    rp_result result = free_sites ? near_build(&table, sim, def->shape, fmax(emitter->spacing, 2 * ball_radius(sim))) : RP_OUT_OF_MEMORY;
     int64_t count = 0;
     shift way = shift_of(sim, e);
     for (int64_t s = 0; result == RP_OK && s < emitter->site_count; s++)
@@ -544,10 +586,28 @@ static size_t bytes_a_particle(const rp_sim_def *def)
     return 2 * bytes; /* sorting needs a second copy of the largest part, the grid and the output the rest */
 }
 
+/* Volume of a ball of the method, 0 when it has none. */
+static rp_result estimate_ball(const rp__method *method, const rp_sim_def *def, double *volume)
+{
+    rp_params *defaults = NULL;
+    *volume = 0;
+    if (!method->grain_radius)
+        return RP_OK;
+    if (!def->method_params)
+        RP_TRY(rp_params_create(def->method, &defaults));
+    *volume = ball_volume(def->dim, method->grain_radius(def, defaults ? rp_params_data(defaults) : def->method_params));
+    rp_params_destroy(defaults);
+    return RP_OK;
+}
+
+#define BALLS_FILL 0.38 /* of space, when no more fits in at random */
+
 rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes)
 {
     RP_TRY(rp__sim_check(def));
-    double count = 0;
+    const rp__method *method = rp__method_by_name(def->method);
+    double count = 0, ball = 0;
+    RP_TRY(estimate_ball(method, def, &ball));
     for (int g = 0; g < def->grains_count; g++) {
         const rp_grains_def *d = &def->grains[g];
         double lower[3], upper[3], volume = 1;
@@ -558,7 +618,7 @@ rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *by
             volume *= fmax(0, upper[a] - lower[a]);
         }
         if (volume > 0)
-            count += volume / pow(rp__sim_spacing(def, d->per_cell), def->dim) *
+            count += (ball > 0 ? BALLS_FILL * volume / ball : volume / pow(rp__sim_spacing(def, d->per_cell), def->dim)) *
                      inside_share(d->shape, def->dim, lower, upper);
     }
     double total = count * (double)bytes_a_particle(def);

@@ -1,0 +1,28 @@
+/* Parameters of `pbd`; the table is in pbd.c. */
+#ifndef RP_PBD_PARAMS_H
+#define RP_PBD_PARAMS_H
+
+#include <repose/sim.h>
+
+/* Which law a contact obeys: Coulomb's cone with remembered forces, Macklin's friction by depth, or the law as printed in [sommer2022]. */
+typedef enum rp__pbd_law { RP_PBD_CONE, RP_PBD_MACKLIN, RP_PBD_SEED } rp__pbd_law;
+
+typedef struct rp__pbd_params {
+    int contact;           /* rp__pbd_law */
+    double radius;         /* of every grain [m]; 0: half a cell */
+    double step;           /* longest step [s] */
+    int64_t sweeps;
+    double friction;       /* between grains; below zero: from the materials, by the angle of their heaps */
+    double kinetic;        /* part of the friction left once a contact slips */
+    double margin;         /* pairs nearer than 2 r (1 + margin) are looked at */
+    int64_t stabilisation; /* macklin and seed: sweeps that undo overlaps at the beginning of a step */
+    double mass_scaling;   /* macklin and seed: k of m* = m exp(-k height) [1/m] */
+} rp__pbd_params;
+
+/* r: as given, or half a cell. */
+static inline double rp__pbd_radius(const rp_sim_def *def, const rp__pbd_params *par)
+{
+    return par->radius > 0 ? par->radius : 0.5 * def->cell_size;
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* Sweeps over all contacts: projected, over-relaxed Gauss–Seidel from the forces of the step before.
+ *
+ * Work is shared out by slabs: first the pairs within slabs and the surfaces of their grains, then the pairs between slabs, those of
+ * odd and of even number in turn (they share no grain), then the contacts with free bodies, one after the other. All sweeps go the
+ * same way: over-relaxation gains nothing when every other one goes backward. A last one takes overlaps away (closure.h). */
+#include "pbd/closure.h"
+#include "pbd/state.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WITHIN, ODD, EVEN, LOOSE, PHASES };
+
+typedef struct work {
+    rp__pbd *s;
+    int64_t sweeps;
+} work;
+
+/* A surface that grains cannot move:  e = u - s,  as for pairs, with all of the change for the grain. */
+static void visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
+{
+    rp__vec3 n = rp__vec3_load(t->n), old = rp__vec3_load(t->t), at = rp__vec3_load(u);
+    if (warm) {
+        rp__vec3_store(u, rp__vec3_add(at, rp__vec3_axpy(t->l, n, old)));
+        return;
+    }
+    rp__vec3 e = rp__vec3_sub(at, rp__vec3_load(t->s));
+    double along = rp__vec3_dot(e, n), l = t->l - relax * (along + t->g);
+    l = l > 0 ? l : 0;
+    if (l == 0 && t->l == 0)
+        return;
+    rp__vec3 q = rp__vec3_axpy(-relax, rp__vec3_axpy(-along, n, e), old);
+    double most = t->mu * l, square = rp__vec3_dot(q, q);
+    if (square > most * most)
+        q = rp__vec3_scale(most / sqrt(square), q);
+    rp__vec3_store(u, rp__vec3_add(at, rp__vec3_axpy(l - t->l, n, rp__vec3_sub(q, old))));
+    t->l = l;
+    rp__vec3_store(t->t, q);
+}
+
+static void visit_touches(rp__pbd *s, const rp__pbd_slab *slab, bool warm, double relax)
+{
+    for (int64_t k = slab->begin; k < slab->end; k++)
+        for (int32_t m = 0; m < s->touch.count[k]; m++) {
+            rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
+            if (t->free < 0)
+                visit_touch(t, s->u[k], warm, relax);
+        }
+}
+
+/* Takes overlaps away, once over: pairs, then surfaces, which do not give way. */
+static void push_slab(rp__pbd *s, const rp__pbd_slab *slab, int phase)
+{
+    const int64_t *groups = slab->groups[phase == WITHIN ? 0 : 1];
+    rp__pbd_groups_push(s->now.wide, groups[0], groups[1], s->push);
+    for (int64_t k = slab->begin; k < slab->end && phase == WITHIN; k++)
+        for (int32_t m = 0; m < s->touch.count[k]; m++) {
+            const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
+            rp__vec3 p = rp__vec3_load(s->push[k]), n = rp__vec3_load(t->n);
+            double l = t->over - rp__vec3_dot(p, n);
+            if (t->over > 0 && l > 0)
+                rp__vec3_store(s->push[k], rp__vec3_axpy(l, n, p));
+        }
+}
+
+static void visit_slab(const work *w, int64_t sweep, int phase, int64_t number)
+{
+    rp__pbd *s = w->s;
+    const rp__pbd_slab *slab = &s->slabs[number];
+    const int64_t *groups = slab->groups[phase == WITHIN ? 0 : 1];
+    if (sweep < 0) {
+        rp__pbd_groups_warm(s->now.wide, groups[0], groups[1], s->u);
+        if (phase == WITHIN)
+            visit_touches(s, slab, true, 1);
+        return;
+    }
+    if (sweep == w->sweeps) {
+        push_slab(s, slab, phase);
+        return;
+    }
+    bool last = sweep == w->sweeps - 1;
+    double relax = last ? 1 : RP_PBD_RELAX; /* a contact alone is solved exactly */
+    rp__pbd_groups_visit(s->now.wide, groups[0], groups[1], s->u, last ? s->residual : NULL, (rp__pbd_real)relax);
+    if (phase == WITHIN)
+        visit_touches(s, slab, false, relax);
+}
+
+static void run_item(void *context, int64_t item, int worker)
+{
+    const work *w = context;
+    int64_t slabs = w->s->slab_count, sweep = item / (PHASES * slabs) - 1;
+    int phase = (int)(item / slabs % PHASES);
+    (void)worker;
+    if (phase == LOOSE && sweep == w->sweeps)
+        return;
+    if (phase == LOOSE)
+        rp__pbd_visit_loose(w->s, sweep < 0);
+    else
+        visit_slab(w, sweep, phase, item % slabs);
+}
+
+/* Items in the order of their colours; colour k is one phase of one sweep. */
+static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
+{
+    int64_t slabs = s->slab_count, count = 0;
+    int c = 0;
+    if ((sweeps + 3) * PHASES * slabs > INT32_MAX)
+        return rp__base_fail(RP_TOO_LARGE, "pbd: %lld sweeps of %lld slabs are too many", (long long)sweeps, (long long)slabs);
+    if (!rp__base_grow(&s->colour_first, &s->colour_capacity, (sweeps + 2) * PHASES + 1, sizeof *s->colour_first) ||
+        !rp__base_grow(&s->items, &s->item_capacity, (sweeps + 2) * PHASES * slabs + 1, sizeof *s->items))
+        return RP_OUT_OF_MEMORY;
+    for (int64_t sweep = -1; sweep <= sweeps; sweep++)
+        for (int phase = 0; phase < PHASES; phase++) {
+            int64_t begin = count, base = ((sweep + 1) * PHASES + phase) * slabs;
+            if (phase == LOOSE && s->loose_count)
+                s->items[count++] = (int32_t)base;
+            for (int64_t b = 0; b < slabs && phase != LOOSE; b++)
+                if (phase == WITHIN || b % 2 == (phase == ODD))
+                    s->items[count++] = (int32_t)(base + b);
+            if (count > begin)
+                s->colour_first[c++] = begin;
+        }
+    s->colour_first[c] = count;
+    *colours = c;
+    return RP_OK;
+}
+
+rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2])
+{
+    work w = { s, sweeps };
+    int colours = 0;
+    residual[0] = residual[1] = 0;
+    if (s->slab_count == 0)
+        return RP_OK;
+    RP_TRY(plan(s, sweeps, &colours));
+    if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->now.groups + 2, sizeof *s->residual))
+        return RP_OUT_OF_MEMORY;
+    rp__exec_colors(colours, s->colour_first, s->items, 1, run_item, &w);
+    for (int64_t k = 0; k < s->now.groups; k++) {
+        residual[0] += s->residual[2 * k];
+        residual[1] = fmax(residual[1], s->residual[2 * k + 1]);
+    }
+    return RP_OK;
+}
