@@ -20,6 +20,7 @@ static const rp_param params[] = {
     { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses and pressures of the last step", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between rounds, with restarts", NULL },
     { "advection", RP_BOOL, AT(advection), 1, 0, 1, "", "the fluid carries its momentum along; without, slow flow", NULL },
+    { "full_cells", RP_BOOL, AT(full_cells), 1, 0, 1, "", "exact integrals in cells that grains fill evenly; without, flow with strong drag locks (for comparison)", NULL },
     { "viscosity_tolerance", RP_REAL, AT(viscosity_tolerance), 1e-10, 1e-15, 1, "", "of the viscous solve, a part of its right side", NULL },
     { "stabilisation", RP_REAL, AT(stabilisation), 0.01, 0, 1, "",
       "part of the pressure operator that is the ordinary Laplacian: keeps pressures from alternating between cells; more of it couples grains and fluid more slowly", NULL },

@@ -154,7 +154,7 @@ static void move_stresses(void *context, int64_t begin, int64_t end, int worker)
         double part = 0;
         for (int n = 0; n < DP_CORNERS; n++)
             for (int a = 0; a < RP_DIM; a++)
-                part += w->dt * y->node[s->node[n]].u[a] * s->g[n][a] / s->volume;
+                part += w->dt * y->node[s->node[n]].u[a] * s->g[n][a] / s->extent;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             move_particle(w, s, part, i + n);
     }

@@ -1,7 +1,7 @@
 /* The fluid by itself: carried along by its own velocity, and viscous.
  *
  * Carrying: u(x, t + dt) = u(X, t), X the place where the path of the fluid through x began, found in two stages; corrected once by the
- * error that going there and back makes [maccormack; selle2008], unless that leaves the range of the values around X. It never makes new
+ * error that going there and back makes [selle2008], unless that leaves the range of the values around X. It never makes new
  * extremes and knows no limit of the step.
  *
  * Viscosity acts on the flux of the mixture and is shared between the phases by volume: (Θ⁻¹ + dt K) q = Θ⁻¹ q^, K of 2 η_e D:D. */

@@ -3,6 +3,7 @@
  *   V_j = sum_p V_p N_j,   m_j u_j = sum_p m_p N_j (v_p + c_p (x_j - x_p))   [daviet2016, (16)-(17)],   g_cj = sum_p V_p ∇N_j over cell c
  *
  * Columns of one colour share no node, so that they may add to their nodes at once, in an order that no number of threads changes. */
+#include "diphasic/closure.h"
 #include "diphasic/system.h"
 
 #include "base/error.h"
@@ -142,6 +143,7 @@ static void add_particle(const job *w, dp_stress *s, int64_t i)
     }
     double loose = w->looseness[i];
     s->volume += volume;
+    s->mass += p->mass[i];
     s->packing += volume * w->packing[i];
     s->loose += volume * loose;
     s->mu += volume * DP_CONTACT * rp_material_friction(material, RP_DIM);
@@ -156,10 +158,34 @@ static void add_column(void *context, int64_t column, int worker)
     for (int64_t k = y->column_first[column]; k < y->column_first[column + 1]; k++) {
         dp_stress *s = &y->stress[k];
         memset(s->g, 0, sizeof s->g);
-        s->volume = s->packing = s->loose = s->mu = s->weight = 0;
+        s->volume = s->mass = s->packing = s->loose = s->mu = s->weight = 0;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             add_particle(w, s, i + n);
         s->mu /= s->volume;
+    }
+}
+
+/* The integrals of cells that are full: see closure.h. */
+static void fill_cells(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    double cell = pow(y->lattice.h, RP_DIM);
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        dp_stress *s = &y->stress[k];
+        double least = INFINITY, mean = 0, own = s->packing / s->volume;
+        for (int n = 0; n < DP_CORNERS; n++) {
+            double phi = y->grains[s->node[n]] / y->volume[s->node[n]];
+            least = phi < least ? phi : least;
+            mean += phi / DP_CORNERS;
+        }
+        double t = (least / own - DP_EDGE) / (DP_FULL - DP_EDGE);
+        t = !y->params->full_cells || t < 0 ? 0 : t > 1 ? 1 : t;
+        t = t * t * (3 - 2 * t);
+        s->extent = (1 - t) * s->volume + t * mean * cell;
+        for (int n = 0; n < DP_CORNERS && t > 0; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                s->g[n][a] = (1 - t) * s->g[n][a] + t * mean * dp_divergence(y, n, a);
     }
 }
 
@@ -181,5 +207,6 @@ rp_result DP(gather)(dp_system *y, rp__world *world)
     rp__exec_for(y->grid.blocks, 8, find_cells, &w);
     RP_TRY(number_cells(y));
     rp__exec_colors(DP_CORNERS / 2, y->colour_first, y->column_items, 4, add_column, &w);
+    rp__exec_for(y->stress_count, 256, fill_cells, &w);
     return RP_OK;
 }

@@ -77,7 +77,7 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
         length = sqrt(length);
         if (!packed || !(length > 0))
             continue;
-        double rate = 2 * length / s->volume, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
+        double rate = 2 * length / s->extent, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
         double viscous = pressure > 0 ? w->world->def->fluid->viscosity * rate / pressure : INFINITY;
         double equal = par->critical_fraction / (1 + sqrt(viscous)), slope = par->dilatancy_slope * (phi - equal);
         slope = slope > par->largest_dilatancy ? par->largest_dilatancy : slope < -par->largest_dilatancy ? -par->largest_dilatancy : slope;

@@ -11,6 +11,7 @@
  *
  * Dilatancy tilts the coordinates of a stress: γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the
  * step: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times the shear. */
+#include "diphasic/closure.h"
 #include "diphasic/system.h"
 
 #include "base/error.h"
@@ -62,8 +63,17 @@ DP_INLINE void tilt_stress(const dp_stress *s, double lambda[DP_S])
         lambda[k] -= s->tilt[k] * lambda[0];
 }
 
-/* The nodes of a stress get the impulse of λ (tilted) and of the pressure -shift λ_N that goes with it. */
-DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double shift, const double *tilted)
+/* What a stress (tilted) takes off the pressure of its cell. */
+DP_INLINE double shifted(const dp_stress *s, const double *tilted)
+{
+    double sum = s->shift[0] * tilted[0];
+    for (int k = 1; k < DP_S; k++)
+        sum += s->shift[k] * (tilted[k] - s->tilt[k] * tilted[0]);
+    return sum;
+}
+
+/* The nodes of a cell get the impulse of a stress (tilted) and of a pressure. */
+DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double *tilted)
 {
     double lambda[DP_S], tensor[DP_S];
     memcpy(lambda, tilted, sizeof lambda);
@@ -74,7 +84,7 @@ DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double shift
         double f[RP_DIM];
         dp_multiply(tensor, s->g[n], f);
         for (int a = 0; a < RP_DIM; a++) {
-            double push = -shift * lambda[0] * dp_divergence(y, n, a);
+            double push = pressure * dp_divergence(y, n, a);
             to->u[a] += dt * (to->m[a] * f[a] + to->a[a] * push);
             to->w[a] += dt * (to->a[a] * f[a] + to->theta[a] * push);
         }
@@ -84,12 +94,15 @@ DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double shift
 static void visit(const job *w, dp_stress *s)
 {
     dp_system *y = w->y;
-    double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S];
+    double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
     bool any = false;
     strain(y, s, gamma);
-    if (s->shift > 0) {
+    if (s->stiffness > 0) {
         double r = outflow(y, s->node) + w->dt * y->epsilon * (rp__multigrid_row(y->poisson, y->pressure, s->cell) - y->source[s->cell]);
-        gamma[0] -= 0.5 * s->shift * r;
+        for (int i = 0; i < DP_S; i++)
+            gamma[i] -= 0.5 * s->shift[i] * r;
+        pressure = -r / s->stiffness;
+        any = r != 0;
     }
     tilt_strain(s, gamma);
     for (int i = 0; i < DP_S; i++) {
@@ -105,8 +118,9 @@ static void visit(const job *w, dp_stress *s)
     }
     if (!any)
         return;
-    y->pressure[s->cell] -= s->shift * change[0];
-    scatter(y, s, w->dt, s->shift, change);
+    pressure -= shifted(s, change);
+    y->pressure[s->cell] += pressure;
+    scatter(y, s, w->dt, pressure, change);
 }
 
 static void sweep_column(void *context, int64_t column, int worker)
@@ -131,53 +145,102 @@ static void for_columns(dp_system *y, rp__exec_item_fn function, void *context)
 /* ---- the operator of a stress ---- */
 
 /* Column `k` of W~: what γ~ makes of λ = e_k (tilted). */
-static void respond(const dp_system *y, const dp_stress *s, double dt, double shift, int k, double out[DP_S])
+static void respond(const dp_system *y, const dp_stress *s, double dt, int k, double out[DP_S])
 {
-    double lambda[DP_S] = { 0 }, tensor[DP_S], sum[DP_S] = { 0 }, r = 0;
+    double lambda[DP_S] = { 0 }, tensor[DP_S], sum[DP_S] = { 0 }, r, pressure;
     lambda[k] = 1;
+    pressure = -shifted(s, lambda);
     tilt_stress(s, lambda);
     dp_chi(lambda, tensor);
+    r = s->stiffness * pressure;
     for (int n = 0; n < DP_CORNERS; n++) {
         const dp_node *j = &y->node[s->node[n]];
         double f[RP_DIM], u[RP_DIM];
         dp_multiply(tensor, s->g[n], f);
         for (int a = 0; a < RP_DIM; a++) {
             double d = dp_divergence(y, n, a);
-            u[a] = dt * (j->m[a] * f[a] - j->a[a] * shift * lambda[0] * d);
-            r += dt * (j->a[a] * f[a] - j->theta[a] * shift * lambda[0] * d) * d;
+            u[a] = dt * (j->m[a] * f[a] + j->a[a] * pressure * d);
+            r += dt * j->a[a] * f[a] * d;
         }
         dp_add_strain(u, s->g[n], sum);
     }
     dp_coefficients(sum, out);
-    r -= dt * y->epsilon * shift * lambda[0] * rp__multigrid_diagonal(y->poisson, s->cell);
-    out[0] -= 0.5 * shift * r;
+    for (int i = 0; i < DP_S; i++)
+        out[i] -= 0.5 * s->shift[i] * r;
     tilt_strain(s, out);
+}
+
+/* shift_k: the outflow that λ = e_k would cause, over that of a pressure. */
+static void make_shift(const dp_system *y, dp_stress *s, double dt)
+{
+    double diagonal = y->epsilon * rp__multigrid_diagonal(y->poisson, s->cell);
+    memset(s->shift, 0, sizeof s->shift);
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++)
+            diagonal += y->node[s->node[n]].theta[a] * dp_divergence(y, n, a) * dp_divergence(y, n, a);
+    s->stiffness = y->params->coupling == RP__COUPLING_EFFECTIVE ? dt * diagonal : 0;
+    for (int k = 0; k < DP_S && s->stiffness > 0; k++) {
+        double lambda[DP_S] = { 0 }, tensor[DP_S], f[RP_DIM];
+        lambda[k] = 1;
+        dp_chi(lambda, tensor);
+        for (int n = 0; n < DP_CORNERS; n++) {
+            dp_multiply(tensor, s->g[n], f);
+            for (int a = 0; a < RP_DIM; a++)
+                s->shift[k] += y->node[s->node[n]].a[a] * f[a] * dp_divergence(y, n, a) / diagonal;
+        }
+    }
+}
+
+/* Units of the residual: what one unit of λ_N does to γ_N when the fluid keeps the flux of the mixture (the slip between the phases alone: the
+ * plain W_NN is blind to errors by the strength of drag), and what one of λ_T does to γ_T. */
+static void measure_scales(const dp_system *y, dp_stress *s, double dt)
+{
+    double sum = 0;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++) {
+            int64_t j = s->node[n];
+            double theta = y->theta[RP_DIM * j + a], m = y->node[j].m[a], mixed = y->node[j].a[a];
+            sum += (theta > 0 ? m - mixed * mixed / theta : m) * s->g[n][a] * s->g[n][a];
+        }
+    s->scale = dt * DP_CONTACT * sum / DP_TRACE;
+    s->scale_t = 0;
+    for (int i = 1; i < DP_S; i++)
+        s->scale_t += s->w[i][i] / (DP_S - 1);
+}
+
+/* Alart and Curnier's function with a unit for each part: zero if and only if (γ, λ) is in Coulomb's law. */
+DP_INLINE double law_residual(const dp_stress *s, const double gamma[DP_S])
+{
+    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, x[DP_S];
+    normal = normal > 0 ? normal : normal <= 0 ? 0 : normal; /* a NaN stays one */
+    sum = (s->lambda[0] - normal) * (s->lambda[0] - normal);
+    for (int i = 1; i < DP_S; i++) {
+        x[i] = s->lambda[i] - gamma[i] / s->scale_t;
+        tangent += x[i] * x[i];
+    }
+    tangent = sqrt(tangent);
+    double most = s->mu * normal, part = tangent > most ? most / tangent : 1;
+    for (int i = 1; i < DP_S; i++)
+        sum += (s->lambda[i] - part * x[i]) * (s->lambda[i] - part * x[i]);
+    return sqrt(sum);
 }
 
 static void make_operator(const job *w, dp_stress *s)
 {
     dp_system *y = w->y;
-    double diagonal = y->epsilon * rp__multigrid_diagonal(y->poisson, s->cell), sum = 0, column[DP_S];
-    for (int n = 0; n < DP_CORNERS; n++)
-        for (int a = 0; a < RP_DIM; a++) {
-            double d = dp_divergence(y, n, a);
-            sum += y->node[s->node[n]].a[a] * s->g[n][a] * d;
-            diagonal += y->node[s->node[n]].theta[a] * d * d;
-        }
-    double shift = diagonal > 0 && sum > 0 ? DP_CONTACT * sum / diagonal : 0;
-    s->shift = y->params->coupling == RP__COUPLING_EFFECTIVE ? shift : 0;
+    double column[DP_S];
+    make_shift(y, s, w->dt);
     for (int k = 0; k < DP_S; k++) {
-        respond(y, s, w->dt, s->shift, k, column);
+        respond(y, s, w->dt, k, column);
         for (int i = 0; i < DP_S; i++)
             s->w[i][k] = column[i];
     }
-    respond(y, s, w->dt, shift, 0, column);
-    s->scale = column[0];
+    measure_scales(y, s, w->dt);
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)
         for (int j = 0; j < DP_S; j++)
             packed[i * DP_S + j] = 0.5 * (s->w[i][j] + s->w[j][i]);
-    s->usable = s->scale > 0 && DP_CONE_NAME(rp__friction_factorise)(&s->factor, packed);
+    s->usable = s->scale > 0 && s->scale_t > 0 && DP_CONE_NAME(rp__friction_factorise)(&s->factor, packed);
     if (!s->usable) { /* every corner is held: nothing to be done */
         memset(&s->factor, 0, sizeof s->factor);
         s->k = INFINITY;
@@ -205,7 +268,7 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
         const double *last = y->lambda + DP_S * s->cell;
-        s->k = s->volume * s->loose / (s->volume + s->loose) / (DP_TRACE * w->dt);
+        s->k = s->extent * s->loose / (s->volume + s->loose) / (DP_TRACE * w->dt);
         s->weight = s->weight < cell ? s->weight / cell : 1;
         memset(s->tilt, 0, sizeof s->tilt);
         for (int i = 0; i < DP_S; i++)
@@ -247,6 +310,25 @@ static void push_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* The first guess of a run: each column of touching grains carries its own weight under the fluid, evenly in all directions. Stresses of
+ * grains at rest are not unique, and from none at all the sweeps come to uneven ones, with which a slope near its angle begins to slide. */
+static void guess_column(void *context, int64_t column, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    const rp_sim_def *def = w->world->def;
+    int64_t begin = y->column_first[column], end = y->column_first[column + 1];
+    double g = def->gravity[y->up], above = 0, face = pow(y->lattice.h, RP_DIM - 1);
+    (void)worker;
+    for (int64_t n = 0; n < end - begin; n++) {
+        dp_stress *s = &y->stress[g < 0 ? end - 1 - n : begin + n];
+        double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
+        double load = above + 0.5 * weight;
+        above = s->loose > 0 || weight < 0 ? 0 : above + weight;
+        s->lambda[0] = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+    }
+}
+
 void DP(start)(dp_system *y, const rp__world *world, double dt)
 {
     job w = { .y = y, .world = world, .dt = dt };
@@ -254,6 +336,9 @@ void DP(start)(dp_system *y, const rp__world *world, double dt)
     if (!y->params->warm_start)
         memset(y->pressure, 0, (size_t)y->cell_count * sizeof(double));
     rp__exec_for(y->stress_count, 256, load_stresses, &w);
+    if (y->cold && y->params->warm_start)
+        for_columns(y, guess_column, &w);
+    y->cold = false;
     for_columns(y, scatter_column, &w);
     rp__exec_for(y->node_count, 512, push_nodes, &push);
 }
@@ -527,11 +612,11 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
             continue;
         strain(y, s, gamma);
         tilt_strain(s, gamma);
-        double r = s->weight * DP_CONE_NAME(rp__friction_residual)(s->lambda, gamma, s->mu, 1 / s->scale) / y->stress_unit;
+        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
         sum[0] += r * r;
         for (int i = 0; i < DP_S; i++) {
             double step = s->lambda[i] - s->before[i];
-            sum[1] += s->scale * step * (s->lambda[i] - y->previous[k][i]);
+            sum[1] += (i ? s->scale_t : s->w[0][0]) * step * (s->lambda[i] - y->previous[k][i]);
             tangent += i ? s->lambda[i] * s->lambda[i] : 0;
         }
         int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->mu * s->lambda[0] ? 1 : 2;
@@ -550,7 +635,7 @@ static void residual_most(void *context, int64_t begin, int64_t end, double *mos
             continue;
         strain(y, s, gamma);
         tilt_strain(s, gamma);
-        double r = s->weight * DP_CONE_NAME(rp__friction_residual)(s->lambda, gamma, s->mu, 1 / s->scale) / y->stress_unit;
+        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
         most[0] = r > most[0] || r != r ? r : most[0];
     }
 }
@@ -656,7 +741,7 @@ static bool measure(job *w, dp_report *report, double *turn)
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
 {
     job w = { .y = y, .world = world, .dt = dt };
-    double t = 1, turned, least = y->smallest_outflow / dt;
+    double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     RP_TRY(solve_pressure(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(set_tilt)(y, world, dt);
@@ -665,20 +750,21 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     report->converged = y->stress_count == 0;
     while (!report->converged && report->rounds < y->params->max_rounds) {
         one_round(&w);
-        RP_TRY(solve_pressure(&w, 0.1, 0, report));
+        RP_TRY(solve_pressure(&w, DP_PRESSURE_PART, 0, report));
         report->rounds++;
         report->converged = measure(&w, report, &turned);
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         double beta = 0;
         if (y->params->momentum && report->rounds > 1) {
-            if (turned < 0)
+            if (turned < 0 || report->residual_mean > last)
                 t = 1;
             double next = 0.5 * (1 + sqrt(1 + 4 * t * t));
             next = next < 16 ? next : 16;
             beta = (t - 1) / next;
             t = next;
         }
+        last = report->residual_mean;
         extrapolate(&w, beta);
     }
     if (report->residual_max != report->residual_max)

@@ -105,6 +105,7 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
     double largest = 0;
     y->params = world->params;
     y->first_field = first_field;
+    y->cold = true;
     y->lattice.h = def->cell_size;
     y->cell_count = y->node_count = 1;
     for (int a = 0; a < 3; a++) {
@@ -300,6 +301,7 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "move", t);
     for (int m = 0; m < world->def->material_count; m++)
         largest = fmax(largest, world->materials[m].volume_fraction);
+    y->steps++;
     stats->nodes = y->stress_count;
     stats->iterations = report.rounds;
     stats->residual_mean = report.residual_mean;

@@ -65,12 +65,15 @@ typedef struct dp_stress {
     double w[DP_S][DP_S];         /* W~ */
     double k;                     /* gap, as a rate */
     double mu;                    /* of the cone */
-    double shift;                 /* c0 s: what λ_N takes off the pressure of the cell */
-    double scale;                 /* W~_NN of the effective stress: the unit of the residual */
+    double shift[DP_S];           /* what λ takes off the pressure of the cell */
+    double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
+    double scale, scale_t;        /* units of the residual */
     bool usable;                  /* some corner can move */
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
+    double mass;
+    double extent;                /* volume of grains that g stands for */
     int64_t cell;
     int32_t node[DP_CORNERS];
     dp_factor factor;
@@ -105,6 +108,8 @@ typedef struct dp_system {
     dp_node *node;
     double *theta;                /* Θ, RP_DIM a node */
     double epsilon;
+    bool cold;                    /* no step was made yet */
+    int64_t steps;
     double *volume;               /* ∫N of the domain */
     double *grains;               /* volume of grains */
     double *diameter;             /* volume × diameter of them */
