@@ -128,6 +128,29 @@ typedef struct rp_body_def {
     double colour[3];             /* pictures */
 } rp_body_def;
 
+/* A Newtonian fluid that fills the domain between the grains; pressures are without the weight of the fluid above. */
+typedef enum rp_fluid_wall_kind { RP_FLUID_SLIP, RP_FLUID_NO_SLIP, RP_FLUID_PRESSURE /* open */, RP_FLUID_VELOCITY } rp_fluid_wall_kind;
+typedef enum rp_drag { RP_DRAG_ERGUN, RP_DRAG_CARMAN_KOZENY, RP_DRAG_RICHARDSON_ZAKI, RP_DRAG_GIDASPOW } rp_drag;
+typedef enum rp_fluid_thickening { RP_THICKEN_NONE, RP_THICKEN_EINSTEIN, RP_THICKEN_BOYER, RP_THICKEN_KRIEGER } rp_fluid_thickening;
+
+typedef struct rp_fluid_wall {
+    int kind;                     /* rp_fluid_wall_kind; periodic follows the domain's */
+    double pressure;              /* of an open face [Pa] */
+    double velocity[3];           /* of a moving or feeding face [m/s] */
+} rp_fluid_wall;
+
+typedef struct rp_fluid_def {
+    double density, viscosity;    /* [kg/m3] [Pa s] */
+    int drag;                     /* rp_drag */
+    double drag_exponent;         /* n of Richardson and Zaki */
+    int thickening;               /* rp_fluid_thickening: viscosity of the mixture */
+    double added_mass;            /* C of C rho_f phi; 0: none */
+    double velocity[3];           /* at the start */
+    rp_expression *velocity_field; /* of (x, y, z) giving three numbers, added; NULL: none */
+    double drive[3];              /* pressure drop a length that drives the flow [Pa/m] */
+    rp_fluid_wall wall[6];
+} rp_fluid_def;
+
 typedef enum rp_outside { RP_OUTSIDE_ERROR, RP_OUTSIDE_DELETE, RP_OUTSIDE_CLAMP } rp_outside;
 
 /* Faces of the domain in this order: -x +x -y +y -z +z. */
@@ -149,6 +172,7 @@ typedef struct rp_sim_def {
     int sink_count;
     const rp_body_def *bodies;
     int body_count;
+    const rp_fluid_def *fluid;    /* NULL: none */
     const char *method;           /* "nonsmooth", "ballistic", … */
     const void *method_params;    /* struct of the method's table (rp_params_data); NULL = defaults */
     double frame_rate;            /* [1/s] */
@@ -168,6 +192,9 @@ RP_API rp_body_def rp_default_body_def(void);
 RP_API rp_grains_def rp_default_grains_def(void);
 RP_API rp_emitter_def rp_default_emitter_def(void);
 RP_API rp_sink_def rp_default_sink_def(void);
+RP_API rp_fluid_def rp_default_fluid_def(void);
+RP_API const rp_param *rp_fluid_table(void);
+RP_API const rp_param *rp_fluid_wall_table(void);
 
 /* ---- methods ---- */
 

@@ -1,6 +1,7 @@
 /* The table of methods: to add one is to add a line. Programs register theirs behind. */
 #include "base/error.h"
 #include "ballistic/ballistic.h"
+#include "diphasic/diphasic.h"
 #include "elastoplastic/elastoplastic.h"
 #include "nonsmooth/nonsmooth.h"
 #include "pbd/pbd.h"
@@ -14,6 +15,7 @@ static const rp__method *const methods[] = {
     &rp__elastoplastic_method,
     &rp__pbd_method,
     &rp__ballistic_method,
+    &rp__diphasic_method,
 };
 
 enum { COUNT = sizeof methods / sizeof *methods, MOST = 64 };

@@ -308,6 +308,7 @@ static void bodies(rp__text *out, const rp_scene *scene)
 static void world(rp__text *out, const rp_scene *scene)
 {
     static const char *const faces[] = { "-x", "+x", "-y", "+y", "-z", "+z" };
+    static const char *const plain[2][6] = { { "left", "right", "bottom", "top", "", "" }, { "left", "right", "front", "back", "bottom", "top" } };
     const rp_sim_def *sim = &scene->sim;
     members(out, 0, rp__scene_settings_table(), &scene->settings, NULL);
     rp__text_append(out, "\ndimension: %d\ndomain: {lower: ", sim->dim);
@@ -320,6 +321,21 @@ static void world(rp__text *out, const rp_scene *scene)
     for (int f = 0; f < 2 * sim->dim; ++f) {
         rp__text_append(out, "  %s: {", faces[f]);
         inline_members(out, rp__scene_wall_table(), &sim->wall[f]);
+        rp__text_append_string(out, "}\n");
+    }
+    if (!sim->fluid)
+        return;
+    rp__text_append_string(out, "fluid:\n");
+    members(out, 2, rp_fluid_table(), sim->fluid, NULL);
+    if (sim->fluid->velocity_field) {
+        rp__text_append_string(out, "  velocity_field: ");
+        rp__text_append_quoted(out, scene->fluid_field);
+        rp__text_append_string(out, "\n");
+    }
+    rp__text_append_string(out, "  walls:\n");
+    for (int f = 0; f < 2 * sim->dim; ++f) {
+        rp__text_append(out, "    %s: {", plain[sim->dim - 2][f]);
+        inline_members(out, rp_fluid_wall_table(), &sim->fluid->wall[f]);
         rp__text_append_string(out, "}\n");
     }
 }

@@ -23,7 +23,7 @@ static rp_result grains_material(rp__reader *r, const rp__node *value, void *tar
     return rp__scene_find_material(r, value, &((rp__grains_item *)target)->def.material);
 }
 
-static rp_result read_field(rp__reader *r, const rp__node *value, const char *name, const char **text, rp_expression **out)
+rp_result rp__scene_read_field(rp__reader *r, const rp__node *value, const char *name, const char **text, rp_expression **out)
 {
     static const char *const variables[] = { "x", "y", "z" };
     RP_TRY(rp__scene_need(r, value, RP_NODE_SCALAR, name));
@@ -39,13 +39,13 @@ static rp_result read_field(rp__reader *r, const rp__node *value, const char *na
 static rp_result grains_field(rp__reader *r, const rp__node *value, void *target)
 {
     rp__grains_item *item = target;
-    return read_field(r, value, "velocity_field", &item->velocity_field, &item->def.velocity_field);
+    return rp__scene_read_field(r, value, "velocity_field", &item->velocity_field, &item->def.velocity_field);
 }
 
 static rp_result grains_orientation(rp__reader *r, const rp__node *value, void *target)
 {
     rp__grains_item *item = target;
-    return read_field(r, value, "orientation_field", &item->orientation_field, &item->def.orientation_field);
+    return rp__scene_read_field(r, value, "orientation_field", &item->orientation_field, &item->def.orientation_field);
 }
 
 static rp_result emitter_shape(rp__reader *r, const rp__node *value, void *target)

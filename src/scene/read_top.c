@@ -14,6 +14,7 @@
     }
 TOP(gravity)
 TOP(walls)
+TOP(fluid)
 TOP(material)
 TOP(materials)
 TOP(grains)
@@ -47,6 +48,7 @@ static const rp__scene_key top_keys[] = {
       "cells along the longest side of the domain, instead of cell_size", "", top_dimension },
     { "gravity", "gravity", REF("gravity"), "as a vector, a strength, or tilted", "9.81 m/s2 down", top_gravity },
     { "walls", "walls", REF("walls"), "faces of the domain", "slip", top_walls },
+    { "fluid", "fluid", REF("fluid"), "what fills the room between the grains (diphasic)", "", top_fluid },
     { "material", "material", REF("material"), "the only material, or the first", "sand", top_material },
     { "materials", "map or list of materials",
       "{\"anyOf\":[{\"type\":\"object\",\"additionalProperties\":" REF("material") "},{\"type\":\"array\",\"items\":" REF(

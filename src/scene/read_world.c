@@ -227,7 +227,7 @@ rp_result rp__scene_read_surface(rp__reader *r, const rp__scene_block *block, co
 }
 
 /* Bits 1 << face. */
-static unsigned faces_of(const char *name, int dim)
+unsigned rp__scene_faces_of(const char *name, int dim)
 {
     static const char *const plain[2][6] = {
         { "left", "right", "bottom", "top", "", "" },
@@ -252,7 +252,7 @@ static rp_result read_wall_faces(rp__reader *r, const rp__node *value, void *tar
 {
     rp_surface surface, *walls = target;
     RP_TRY(rp__scene_read_surface(r, &rp__scene_wall, value, &surface));
-    unsigned faces = faces_of(value->key->text, r->dim);
+    unsigned faces = rp__scene_faces_of(value->key->text, r->dim);
     if (!faces)
         return rp__scene_fail(&r->tree, value->key, "there is no wall '%s' in 2D: its walls are left, right, bottom and top",
                               value->key->text);

@@ -76,6 +76,7 @@ void rp_scene_destroy(rp_scene *scene)
     }
     for (int i = 0; i < scene->methods.count; ++i)
         rp_params_destroy(RP_ITEM(rp__method_item, scene->methods, i)->params);
+    rp_expression_release(scene->fluid.velocity_field);
     rp__scene_pool_free(&scene->pool);
     rp__base_free(scene);
 }

@@ -108,6 +108,8 @@ struct rp_scene {
     rp__settings settings;
     rp_sim_def sim;
     rp_output_def output;
+    rp_fluid_def fluid;
+    const char *fluid_field;
     rp__list materials, grains, emitters, sinks, bodies, methods, keys;
 };
 
@@ -147,7 +149,7 @@ typedef struct rp__scene_block {
 } rp__scene_block;
 
 extern const rp__scene_block rp__scene_top, rp__scene_domain, rp__scene_gravity, rp__scene_walls, rp__scene_wall,
-    rp__scene_surface, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
+    rp__scene_surface, rp__scene_fluid, rp__scene_fluid_walls, rp__scene_fluid_wall, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
     rp__scene_joint, rp__scene_motor, rp__scene_sequence, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
     rp__scene_camera_key, rp__scene_picture;
 extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the order of the reference; ends with NULL */
@@ -156,6 +158,7 @@ extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the o
 typedef union rp__scene_target {
     rp_body_def body;
     rp_material_def material;
+    rp_fluid_def fluid;
     rp_output_def output;
     rp__settings settings;
     rp__shape_spec shape;
@@ -200,6 +203,11 @@ rp_result rp__scene_find_material(rp__reader *reader, const rp__node *value, int
 /* A list of items, or one item. */
 rp_result rp__scene_read_list(rp__reader *reader, const rp__node *value, const char *what,
                               rp_result (*item)(rp__reader *, const rp__node *));
+rp_result rp__scene_read_fluid(rp__reader *reader, const rp__node *value);
+/* A Lua expression of (x, y, z) that gives three numbers. */
+rp_result rp__scene_read_field(rp__reader *reader, const rp__node *value, const char *name, const char **text, rp_expression **out);
+/* Faces that a key of walls means, bits 1 << face; 0: none. */
+unsigned rp__scene_faces_of(const char *name, int dim);
 rp_result rp__scene_read_grains(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_emitters(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_sinks(rp__reader *reader, const rp__node *value);

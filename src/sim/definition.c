@@ -190,12 +190,46 @@ static rp_result check_time(const rp_sim_def *def)
     return RP_OK;
 }
 
+/* A fluid that comes in must be able to leave, since it fills the domain. */
+static rp_result check_fluid(const rp_sim_def *def)
+{
+    if (!def->fluid)
+        return RP_OK;
+    rp_result result = rp__param_check(rp_fluid_table(), def->fluid);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "fluid: ");
+    double in = 0, all = 0;
+    bool open = false;
+    for (int f = 0; f < 2 * def->dim; f++) {
+        const rp_fluid_wall *wall = &def->fluid->wall[f];
+        result = rp__param_check(rp_fluid_wall_table(), wall);
+        if (result != RP_OK)
+            return rp__base_fail_prefix(result, "fluid wall %s: ", face_names[f]);
+        if (def->wall[f].kind == RP_PERIODIC)
+            continue;
+        open = open || wall->kind == RP_FLUID_PRESSURE;
+        if (wall->kind != RP_FLUID_VELOCITY)
+            continue;
+        double area = 1, through = wall->velocity[f / 2];
+        for (int a = 0; a < def->dim; a++)
+            area *= a == f / 2 ? 1 : def->upper[a] - def->lower[a];
+        in += (f & 1 ? -1 : 1) * area * through;
+        all += fabs(area * through);
+    }
+    if (!open && fabs(in) > 1e-9 * all)
+        return rp__base_fail(RP_BAD_ARGUMENT, "%g m%d of fluid a second come into a domain that is full of it and has no open face: "
+                                              "give a face 'pressure', or let as much leave",
+                             in, def->dim);
+    return RP_OK;
+}
+
 rp_result rp__sim_check(const rp_sim_def *def)
 {
     RP_TRY(check_domain(def));
     RP_TRY(check_walls(def));
     RP_TRY(check_materials(def));
     RP_TRY(check_contents(def));
+    RP_TRY(check_fluid(def));
     RP_TRY(check_time(def));
     const rp__method *method = rp__method_by_name(def->method ? def->method : "");
     if (!method)
@@ -263,6 +297,11 @@ rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def)
     sim->def = *def;
     sim->def.grains_count = sim->def.emitter_count = sim->def.sink_count = sim->def.body_count = 0;
     RP_TRY(copy_materials(sim, def));
+    if (def->fluid) {
+        sim->def.fluid = copy_bytes(sim, def->fluid, sizeof *def->fluid);
+        if (!sim->def.fluid)
+            return RP_OUT_OF_MEMORY;
+    }
     rp_grains_def *grains = COPY_ARRAY(grains, grains_count);
     rp_emitter_def *emitters = COPY_ARRAY(emitters, emitter_count);
     rp_sink_def *sinks = COPY_ARRAY(sinks, sink_count);

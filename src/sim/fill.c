@@ -36,6 +36,13 @@ static double share_of(const rp_sim *sim, double per_cell, int material)
                  : rp__sim_spacing(&sim->def, per_cell);
 }
 
+/* How near to another a new particle may begin: balls touch, others stand for `part` of their spacing. */
+static double least_distance(const rp_sim *sim, double spacing, double part)
+{
+    double r = ball_radius(sim);
+    return r > 0 ? 2 * r : part * spacing;
+}
+
 static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spacing, uint64_t seed)
 {
     rp__sampling_def s = { .dim = sim->def.dim,
@@ -311,7 +318,7 @@ static int64_t leave_out_taken(const near_table *t, const rp_sim *sim, double sp
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < count; i++)
-        if (!taken(t, sim, points + 3 * i, 0.8 * spacing)) /* as emitters do */
+        if (!taken(t, sim, points + 3 * i, least_distance(sim, spacing, 0.8))) /* as emitters do */
             memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
     return kept;
 }
@@ -319,7 +326,7 @@ static int64_t leave_out_taken(const near_table *t, const rp_sim *sim, double sp
 static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const double *points, int64_t count)
 {
     int64_t first = 0;
-    double spacing = rp__sim_spacing(&sim->def, def->per_cell);
+    double spacing = share_of(sim, def->per_cell, def->material);
     RP_TRY(rp__particles_append(&sim->particles, count, &first));
     for (int64_t i = 0; i < count; i++)
         for (int a = 0; a < 3; a++)
@@ -337,12 +344,11 @@ static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const doub
 
 rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added)
 {
-    double spacing = rp__sim_spacing(&sim->def, def->per_cell), *points = NULL;
-    rp__sampling_def s = sampling(sim, def->sampling, spacing, def->seed + (uint64_t)sim->particles.next_id);
+    double spacing = share_of(sim, def->per_cell, def->material), *points = NULL;
     near_table table = { 0 };
     int64_t count = 0;
-    s.limit -= sim->particles.count;
-    rp_result result = rp__sampling_fill(def->shape, &s, &points, &count);
+    rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + (uint64_t)sim->particles.next_id,
+                                    sim->def.particle_limit - sim->particles.count, &points, &count);
     if (result == RP_OK)
         result = near_build(&table, sim, def->shape, fmax(spacing, 2 * ball_radius(sim)));
     if (result == RP_OK) {
@@ -381,11 +387,10 @@ static shift shift_of(const rp_sim *sim, int e)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
     double spacing = sim->emitters[e].spacing;
-    double r = ball_radius(sim);
-    shift s = { .reach = r > 0 ? 2 * r : 0.8 * spacing };
+    shift s = { .reach = least_distance(sim, spacing, 0.8) };
     if (!(def->rate > 0))
         return s;
-    s.reach = r > 0 ? 2 * r : 0.9 * spacing; /* spheres of this size placed at random fill space once a spacing cubed */
+    s.reach = least_distance(sim, spacing, 0.9); /* spheres of this size placed at random fill space once a spacing cubed */
     for (int a = 0; a < sim->def.dim; a++)
         s.way[a] = spacing * (rp__random_unit(def->seed + 78, (uint64_t)sim->step, (uint64_t)a) - 0.5);
     return s;

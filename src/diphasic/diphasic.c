@@ -1,0 +1,145 @@
+/* Grains in a Newtonian fluid that fills the domain: two velocities, one pressure, the exact law of friction. The equations and how they
+ * are solved: docs/diphasic.md. */
+#include "diphasic/diphasic.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "diphasic/params.h"
+
+#include <stddef.h>
+
+#define AT(member) offsetof(rp__diphasic_params, member)
+
+static const rp_param params[] = {
+    { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of friction and pressure, in units of the typical stress", NULL },
+    { "tolerance_max", RP_REAL, AT(tolerance_max), 1e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
+    { "max_rounds", RP_INT, AT(max_rounds), 300, 1, 1e9, "", "rounds of friction and pressure a step at most; reaching it is reported", NULL },
+    { "coupling", RP_ENUM, AT(coupling), RP__COUPLING_EFFECTIVE, 0, 1, "",
+      "how friction and pressure are solved together: with effective stresses, or in turns (for comparison: slow where drag is strong)",
+      "effective|alternate" },
+    { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses and pressures of the last step", NULL },
+    { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between rounds, with restarts", NULL },
+    { "advection", RP_BOOL, AT(advection), 1, 0, 1, "", "the fluid carries its momentum along; without, slow flow", NULL },
+    { "full_cells", RP_BOOL, AT(full_cells), 1, 0, 1, "", "exact integrals in cells that grains fill evenly; without, flow with strong drag locks (for comparison)", NULL },
+    { "viscosity_tolerance", RP_REAL, AT(viscosity_tolerance), 1e-10, 1e-15, 1, "", "of the viscous solve, a part of its right side", NULL },
+    { "stabilisation", RP_REAL, AT(stabilisation), 0.01, 0, 1, "",
+      "part of the pressure operator that is the ordinary Laplacian: keeps pressures from alternating between cells; more of it couples grains and fluid more slowly", NULL },
+    { "dilatancy", RP_ENUM, AT(dilatancy), RP__DILATANCY_NONE, 0, 1, "",
+      "whether packed grains change their volume as they are sheared: loose ones contract, dense ones expand", "none|roux_radjai" },
+    { "dilatancy_slope", RP_REAL, AT(dilatancy_slope), 4, 0, 100, "", "tangent of the angle of dilatancy a unit of volume fraction beyond the critical one", NULL },
+    { "critical_fraction", RP_REAL, AT(critical_fraction), 0.58, 0.01, 1, "", "volume fraction that grains sheared slowly come to", NULL },
+    { "loosest_fraction", RP_REAL, AT(loosest_fraction), 0.54, 0.01, 1, "", "volume fraction from which on grains touch, with dilatancy", NULL },
+    { "largest_dilatancy", RP_REAL, AT(largest_dilatancy), 0.4, 0, 2, "", "largest tangent of the angle of dilatancy", NULL },
+    { 0 }
+};
+
+static const rp_field_info fields[] = {
+    { "gradient", RP_F64, 9, "1/s", 0 },
+    { "looseness", RP_F64, 1, "", 0 },
+    { "packing", RP_F64, 1, "", 1 },
+    { 0 }
+};
+
+/* diphasic.c is compiled once; the work is in files compiled for each dimension. */
+#define DECLARE(d)                                                                                                   \
+    rp_result rp__diphasic_create_##d(rp__world *, int, void **);                                                    \
+    void rp__diphasic_destroy_##d(void *);                                                                           \
+    rp_result rp__diphasic_born_##d(void *, rp__world *, int64_t, int64_t, double);                                  \
+    double rp__diphasic_largest_step_##d(void *, const rp__world *, const char **);                                  \
+    rp_result rp__diphasic_step_##d(void *, rp__world *, double, rp_step_stats *);                                   \
+    rp_result rp__diphasic_save_##d(const void *, rp_state *);                                                       \
+    rp_result rp__diphasic_restore_##d(void *, const rp_state *);                                                    \
+    rp_result rp__diphasic_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);
+DECLARE(2d)
+DECLARE(3d)
+
+typedef struct handle {
+    int dim;
+    void *system;
+} handle;
+
+#define CALL(h, name, ...) ((h)->dim == 2 ? rp__diphasic_##name##_2d((h)->system, __VA_ARGS__) : rp__diphasic_##name##_3d((h)->system, __VA_ARGS__))
+
+static rp_result create(rp__world *world, int first_field, void **state)
+{
+    handle *h = RP_NEW(handle);
+    if (!h)
+        return RP_OUT_OF_MEMORY;
+    h->dim = world->def->dim;
+    rp_result result = h->dim == 2 ? rp__diphasic_create_2d(world, first_field, &h->system)
+                                   : rp__diphasic_create_3d(world, first_field, &h->system);
+    if (result != RP_OK) {
+        rp__base_free(h);
+        return result;
+    }
+    *state = h;
+    return RP_OK;
+}
+
+static void destroy(void *state)
+{
+    handle *h = state;
+    if (!h)
+        return;
+    if (h->dim == 2)
+        rp__diphasic_destroy_2d(h->system);
+    else
+        rp__diphasic_destroy_3d(h->system);
+    rp__base_free(h);
+}
+
+static rp_result born(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
+{
+    handle *h = state;
+    return CALL(h, born, world, first, count, spacing);
+}
+
+static double largest_step(void *state, const rp__world *world, const char **reason)
+{
+    handle *h = state;
+    return CALL(h, largest_step, world, reason);
+}
+
+static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
+{
+    handle *h = state;
+    return CALL(h, step, world, dt, stats);
+}
+
+static rp_result save(const void *state, const rp__world *world, rp_state *out)
+{
+    const handle *h = state;
+    (void)world;
+    return CALL(h, save, out);
+}
+
+static rp_result restore(void *state, rp__world *world, const rp_state *in)
+{
+    handle *h = state;
+    (void)world;
+    return CALL(h, restore, in);
+}
+
+static rp_result grid_fields(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
+{
+    handle *h = state;
+    (void)world;
+    return CALL(h, node_fields, views, count, nodes);
+}
+
+const rp__method rp__diphasic_method = {
+    .info = { .name = "diphasic",
+              .summary = "grains in a fluid that fills the domain: two velocities, one pressure, exact Coulomb friction",
+              .params = params,
+              .fields = fields },
+    .params_size = sizeof(rp__diphasic_params),
+    .dims = 1 << 2 | 1 << 3,
+    .create = create,
+    .destroy = destroy,
+    .born = born,
+    .largest_step = largest_step,
+    .step = step,
+    .save = save,
+    .restore = restore,
+    .grid_fields = grid_fields,
+};

@@ -1,0 +1,171 @@
+/* The end of a step: the velocity of the fluid, what pushed bodies and walls, and the particles moved with the grains. */
+#include "diphasic/system.h"
+
+#include "base/error.h"
+#include "exec/exec.h"
+
+#include <string.h>
+
+typedef struct job {
+    dp_system *y;
+    rp__world *world;
+    double dt;
+    double *gradient[9], *looseness, *packing;
+} job;
+
+/* u_f = (q - φ u) / (1 - φ), q = w + ε Θ P; sums the impulse of drag on the grains. */
+static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    for (int64_t j = begin; j < end; j++) {
+        double push[RP_DIM], phi = y->phi[j];
+        DP(pressure_impulse)(y, y->pressure, true, j, push);
+        for (int a = 0; a < RP_DIM; a++) {
+            double u = y->node[j].u[a], q = y->node[j].w[a] + y->epsilon * y->theta[RP_DIM * j + a] * w->dt * push[a];
+            double v = phi > 0 ? (q - phi * u) / (1 - phi) : q;
+            if (y->hold[j] & (DP_HOLD_FLUX | dp_fluid_hold(a)))
+                v = y->held[RP_DIM * j + a];
+            y->fluid[RP_DIM * j + a] = v;
+            if (phi > 0 && !(y->hold[j] & DP_HOLD_FLUX))
+                sum[a] += y->coupling[j] * (v - u);
+        }
+    }
+}
+
+/* On bodies: the pressure of the mixture on the nodes inside (and the weight of the fluid that the body keeps away), and the grains that
+ * touch. On walls: grains along frictional ones. */
+static void push_bodies(dp_system *y, rp__world *world, double dt)
+{
+    for (int64_t j = 0; j < y->node_count && world->body_count; j++) {
+        if (y->inside[j] < 0)
+            continue;
+        int64_t at[3];
+        double push[3] = { 0 }, x[3] = { 0 };
+        dp_place(y->nodes, j, at);
+        DP(pressure_impulse)(y, y->pressure, true, j, push);
+        rp__body *body = &world->bodies[y->inside[j]];
+        for (int a = 0; a < RP_DIM; a++) {
+            x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
+            push[a] -= world->def->fluid->density * y->volume[j] * world->def->gravity[a];
+        }
+        rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(x), body->pose.position);
+        body->force = rp__vec3_add(body->force, force);
+        body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
+    }
+    for (int64_t i = 0; i < y->contact_count; i++) {
+        const dp_contact *c = &y->contacts[i];
+        double on[3] = { 0 };
+        for (int a = 0; a < RP_DIM; a++)
+            on[a] = -c->impulse[a] / dt;
+        if (c->body < 0) {
+            for (int a = 0; a < 3; a++)
+                world->wall_force[-1 - c->body][a] += on[a];
+            continue;
+        }
+        rp__body *body = &world->bodies[c->body];
+        rp__vec3 force = rp__vec3_load(on), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
+        body->force = rp__vec3_add(body->force, force);
+        body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
+    }
+}
+
+void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3])
+{
+    job w = { .y = y, .world = world, .dt = dt };
+    exchange[0] = exchange[1] = exchange[2] = 0;
+    rp__exec_sum(y->node_count, 1024, RP_DIM, fluid_nodes, &w, exchange);
+    for (int b = 0; b < world->body_count; b++)
+        world->bodies[b].force = world->bodies[b].torque = (rp__vec3){ 0, 0, 0 };
+    push_bodies(y, world, dt);
+    for (int b = 0; b < world->body_count; b++) {
+        rp__body *body = &world->bodies[b];
+        if (body->present && body->def.kind == RP_BODY_FREE)
+            rp__body_apply(body, rp__vec3_scale(dt, body->force), rp__vec3_scale(dt, body->torque));
+    }
+    /* stresses as they are, for the next step */
+    memset(y->lambda, 0, (size_t)y->cell_count * DP_S * sizeof(double));
+    for (int64_t k = 0; k < y->stress_count; k++) {
+        const dp_stress *s = &y->stress[k];
+        double *to = y->lambda + DP_S * s->cell;
+        to[0] = s->lambda[0];
+        for (int i = 1; i < DP_S; i++)
+            to[i] = s->lambda[i] - s->tilt[i] * s->lambda[0];
+    }
+}
+
+/* ---- particles ---- */
+
+static void move_out(const job *w, const double *from, double *x, double *v)
+{
+    for (int b = 0; b < w->world->body_count; b++) {
+        const rp__body *body = &w->world->bodies[b];
+        if (!body->present)
+            continue;
+        rp__vec3 start = rp__vec3_load(from), end = rp__vec3_load(x), speed = rp__vec3_load(v);
+        rp__body_guard(body, start, 1e-6 * w->y->lattice.h, &end, &speed);
+        rp__vec3_store(x, end);
+        rp__vec3_store(v, speed);
+    }
+}
+
+static void move_particle(const job *w, const dp_stress *s, double part, int64_t i)
+{
+    dp_system *y = w->y;
+    rp__particles *p = w->world->particles;
+    int64_t at[3];
+    double t[RP_DIM], weight[DP_CORNERS], gradient[DP_CORNERS][RP_DIM], v[3] = { 0 }, x[3] = { 0 }, from[3] = { 0 };
+    dp_place(y->cells, s->cell, at);
+    for (int a = 0; a < RP_DIM; a++) {
+        t[a] = rp__lattice_coordinate(&y->lattice, a, p->x[a][i]) - (double)at[a];
+        t[a] = t[a] < 0 ? 0 : t[a] > 1 ? 1 : t[a];
+    }
+    dp_weights(t, weight);
+    dp_gradients(t, 1 / y->lattice.h, gradient);
+    for (int a = 0; a < RP_DIM; a++) {
+        double c[3] = { 0 };
+        for (int n = 0; n < DP_CORNERS; n++) {
+            double u = y->node[s->node[n]].u[a];
+            v[a] += weight[n] * u;
+            for (int b = 0; b < RP_DIM; b++)
+                c[b] += gradient[n][b] * u;
+        }
+        from[a] = p->x[a][i];
+        x[a] = from[a] + w->dt * v[a];
+        for (int b = 0; b < RP_DIM; b++)
+            w->gradient[3 * a + b][i] = c[b];
+    }
+    if (w->world->body_count)
+        move_out(w, from, x, v);
+    for (int a = 0; a < RP_DIM; a++) {
+        p->x[a][i] = x[a];
+        p->v[a][i] = v[a];
+    }
+    DP(follow_volume)(y, w->world, s, part, i, &w->looseness[i], &w->packing[i]);
+}
+
+static void move_stresses(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        const dp_stress *s = &y->stress[k];
+        double part = 0;
+        for (int n = 0; n < DP_CORNERS; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                part += w->dt * y->node[s->node[n]].u[a] * s->g[n][a] / s->extent;
+        for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
+            move_particle(w, s, part, i + n);
+    }
+}
+
+void DP(finish_grains)(dp_system *y, rp__world *world, double dt)
+{
+    job w = { .y = y, .world = world, .dt = dt };
+    for (int c = 0; c < 9; c++)
+        w.gradient[c] = rp__particles_f64(world->particles, y->first_field + RP__DP_GRADIENT, c);
+    w.looseness = rp__particles_f64(world->particles, y->first_field + RP__DP_LOOSENESS, 0);
+    w.packing = rp__particles_f64(world->particles, y->first_field + RP__DP_PACKING, 0);
+    rp__exec_for(y->stress_count, 64, move_stresses, &w);
+}

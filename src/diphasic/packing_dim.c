@@ -1,0 +1,98 @@
+/* How tightly the grains are packed: gaps that must close before they touch, and dilatancy   [roux1998; pailha2009].
+ *
+ *   tan ψ = K (φ - φ_eq(J)),   φ_eq = φ_c / (1 + √J),   J = η γ̇ / p_c,   ∇·u = γ̇ tan ψ
+ *
+ * Every particle carries the volume fraction of the material around it, which only the strain of its cell changes: counting particles in a
+ * cell would make and close gaps by chance, and where drag is strong a gap closes so slowly that the cell is a suspension until then. */
+#include "diphasic/system.h"
+
+#include "exec/exec.h"
+
+/* Looseness follows the volume of the material, and nothing else: it opens as the cell expands, the same for all; as the cell shrinks what
+ * is loosest gives most, so that the cell as a whole is packed when its gap is closed, and grains that touch stay so. `part` is the
+ * change of the bulk volume of the cell. What the tolerance of the solver lets go too far is kept as a looseness below zero, and given
+ * back in the next step: errors do not add up. */
+DP_INLINE double follow(const dp_stress *s, double loose, double part)
+{
+    double left = (s->volume + s->loose) * (1 + part) - s->volume; /* sum of V s after the step */
+    if (part >= 0 || s->loose <= 0)
+        loose = (1 + loose) * (1 + part) - 1;
+    else
+        loose = left > 0 ? loose * left / s->loose : left / s->volume;
+    return loose > -0.5 ? loose : -0.5;
+}
+
+static double touching_fraction(const dp_system *y, const rp_material_def *material)
+{
+    bool dilates = y->params->dilatancy != RP__DILATANCY_NONE && y->params->loosest_fraction < material->volume_fraction;
+    return dilates ? y->params->loosest_fraction : material->volume_fraction;
+}
+
+double DP(born_looseness)(const dp_system *y, const rp_material_def *material, double phi)
+{
+    double loose = touching_fraction(y, material) / phi - 1;
+    return loose > 1e-6 ? loose : 0;
+}
+
+void DP(follow_volume)(const dp_system *y, const rp__world *world, const dp_stress *s, double part, int64_t i, double *loose, double *packing)
+{
+    const rp_material_def *material = &world->materials[world->particles->material[i]];
+    double touching = touching_fraction(y, material);
+    if (touching == material->volume_fraction) {
+        *loose = follow(s, *loose, part);
+        *packing = touching / (1 + (*loose > 0 ? *loose : 0));
+        return;
+    }
+    /* with dilatancy grains that touch may be packed more or less tightly */
+    *packing /= 1 + part > 0.1 ? 1 + part : 0.1;
+    *packing = *packing < material->volume_fraction ? *packing : material->volume_fraction;
+    *loose = touching / *packing - 1;
+    *loose = *loose > 0 ? *loose : 0;
+}
+
+typedef struct job {
+    dp_system *y;
+    const rp__world *world;
+    double dt;
+} job;
+
+/* κ e of a cell that is packed at all its corners (partly filled ones look loose); e is the direction of shear as it is now. */
+static void tilt(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    const rp__diphasic_params *par = y->params;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        dp_stress *s = &y->stress[k];
+        double sum[DP_S] = { 0 }, gamma[DP_S], length = 0;
+        bool packed = !(s->loose > 0);
+        for (int n = 0; n < DP_CORNERS; n++) {
+            packed = packed && y->phi[s->node[n]] >= 0.9 * par->loosest_fraction;
+            dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+        }
+        dp_coefficients(sum, gamma);
+        for (int i = 1; i < DP_S; i++)
+            length += gamma[i] * gamma[i];
+        length = sqrt(length);
+        if (!packed || !(length > 0))
+            continue;
+        double rate = 2 * length / s->extent, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
+        double viscous = pressure > 0 ? w->world->def->fluid->viscosity * rate / pressure : INFINITY;
+        double equal = par->critical_fraction / (1 + sqrt(viscous)), slope = par->dilatancy_slope * (phi - equal);
+        slope = slope > par->largest_dilatancy ? par->largest_dilatancy : slope < -par->largest_dilatancy ? -par->largest_dilatancy : slope;
+        if (slope < 0 && -slope > 0.9 * s->mu / DP_CONTACT) /* contraction never turns friction round */
+            slope = -0.9 * s->mu / DP_CONTACT;
+        for (int i = 1; i < DP_S; i++) {
+            s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
+            s->lambda[i] += s->tilt[i] * s->lambda[0];
+        }
+    }
+}
+
+void DP(set_tilt)(dp_system *y, const rp__world *world, double dt)
+{
+    job w = { y, world, dt };
+    if (y->params->dilatancy != RP__DILATANCY_NONE)
+        rp__exec_for(y->stress_count, 256, tilt, &w);
+}

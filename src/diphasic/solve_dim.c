@@ -1,0 +1,773 @@
+/* Friction and pressure together.
+ *
+ * A round is a sweep of the contact stresses there and back, then the pressure of the mixture; between rounds everything is extrapolated,
+ * with restarts [daviet2016 §5.4 for friction alone]. Stresses and pressures in turn would creep where drag is strong, since both push the
+ * same way: so λ_N of a cell takes the pressure back that it would cause in its own cell,
+ *
+ *   p = p~ - s c0 λ_N,   s = sum_j a_j g_cj·D_cj / (D Θ Dᵀ + ε C)_cc,   γ~_N = γ_N - ½ c0 s r_c
+ *
+ * which leaves r_c as it is: λ_N acts on the slip between the phases, p~ on the mixture. At the solution r = 0, so γ~ = γ: it is the same
+ * problem. W~, the answer of γ~ to λ, is a congruence of the plain one, symmetric and positive.
+ *
+ * Dilatancy tilts the coordinates of a stress: γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the
+ * step: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times the shear. */
+#include "diphasic/closure.h"
+#include "diphasic/system.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <string.h>
+
+typedef struct job {
+    dp_system *y;
+    const rp__world *world;
+    double dt;
+    bool backward;
+    double beta;
+    double largest; /* right side of the pressure in this step */
+} job;
+
+/* ---- one stress ---- */
+
+/* γ = χ⁻¹ sum_j sym(u_j ⊗ g_cj), with the gap. */
+DP_INLINE void strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
+{
+    double sum[DP_S] = { 0 };
+    for (int n = 0; n < DP_CORNERS; n++)
+        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+    dp_coefficients(sum, gamma);
+    gamma[0] += s->k;
+}
+
+/* D_c · w */
+DP_INLINE double outflow(const dp_system *y, const int32_t *node)
+{
+    double sum = 0;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++)
+            sum += dp_divergence(y, n, a) * y->node[node[n]].w[a];
+    return sum;
+}
+
+DP_INLINE void tilt_strain(const dp_stress *s, double gamma[DP_S])
+{
+    for (int k = 1; k < DP_S; k++)
+        gamma[0] -= s->tilt[k] * gamma[k];
+}
+
+DP_INLINE void tilt_stress(const dp_stress *s, double lambda[DP_S])
+{
+    for (int k = 1; k < DP_S; k++)
+        lambda[k] -= s->tilt[k] * lambda[0];
+}
+
+/* What a stress (tilted) takes off the pressure of its cell. */
+DP_INLINE double shifted(const dp_stress *s, const double *tilted)
+{
+    double sum = s->shift[0] * tilted[0];
+    for (int k = 1; k < DP_S; k++)
+        sum += s->shift[k] * (tilted[k] - s->tilt[k] * tilted[0]);
+    return sum;
+}
+
+/* The nodes of a cell get the impulse of a stress (tilted) and of a pressure. */
+DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double *tilted)
+{
+    double lambda[DP_S], tensor[DP_S];
+    memcpy(lambda, tilted, sizeof lambda);
+    tilt_stress(s, lambda);
+    dp_chi(lambda, tensor);
+    for (int n = 0; n < DP_CORNERS; n++) {
+        dp_node *to = &y->node[s->node[n]];
+        double f[RP_DIM];
+        dp_multiply(tensor, s->g[n], f);
+        for (int a = 0; a < RP_DIM; a++) {
+            double push = pressure * dp_divergence(y, n, a);
+            to->u[a] += dt * (to->m[a] * f[a] + to->a[a] * push);
+            to->w[a] += dt * (to->a[a] * f[a] + to->theta[a] * push);
+        }
+    }
+}
+
+static void visit(const job *w, dp_stress *s)
+{
+    dp_system *y = w->y;
+    double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
+    bool any = false;
+    strain(y, s, gamma);
+    if (s->stiffness > 0) {
+        double r = outflow(y, s->node) + w->dt * y->epsilon * (rp__multigrid_row(y->poisson, y->pressure, s->cell) - y->source[s->cell]);
+        for (int i = 0; i < DP_S; i++)
+            gamma[i] -= 0.5 * s->shift[i] * r;
+        pressure = -r / s->stiffness;
+        any = r != 0;
+    }
+    tilt_strain(s, gamma);
+    for (int i = 0; i < DP_S; i++) {
+        b[i] = gamma[i];
+        for (int j = 0; j < DP_S; j++)
+            b[i] -= s->w[i][j] * s->lambda[j];
+    }
+    DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->mu, next);
+    for (int i = 0; i < DP_S; i++) {
+        change[i] = next[i] - s->lambda[i];
+        any = any || change[i] != 0;
+        s->lambda[i] = next[i];
+    }
+    if (!any)
+        return;
+    pressure -= shifted(s, change);
+    y->pressure[s->cell] += pressure;
+    scatter(y, s, w->dt, pressure, change);
+}
+
+static void sweep_column(void *context, int64_t column, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    int64_t begin = y->column_first[column], end = y->column_first[column + 1];
+    (void)worker;
+    if (w->backward)
+        for (int64_t k = end - 1; k >= begin; k--)
+            visit(w, &y->stress[k]);
+    else
+        for (int64_t k = begin; k < end; k++)
+            visit(w, &y->stress[k]);
+}
+
+static void for_columns(dp_system *y, rp__exec_item_fn function, void *context)
+{
+    rp__exec_colors(DP_CORNERS / 2, y->colour_first, y->column_items, 2, function, context);
+}
+
+/* ---- the operator of a stress ---- */
+
+/* Column `k` of W~: what γ~ makes of λ = e_k (tilted). */
+static void respond(const dp_system *y, const dp_stress *s, double dt, int k, double out[DP_S])
+{
+    double lambda[DP_S] = { 0 }, tensor[DP_S], sum[DP_S] = { 0 }, r, pressure;
+    lambda[k] = 1;
+    pressure = -shifted(s, lambda);
+    tilt_stress(s, lambda);
+    dp_chi(lambda, tensor);
+    r = s->stiffness * pressure;
+    for (int n = 0; n < DP_CORNERS; n++) {
+        const dp_node *j = &y->node[s->node[n]];
+        double f[RP_DIM], u[RP_DIM];
+        dp_multiply(tensor, s->g[n], f);
+        for (int a = 0; a < RP_DIM; a++) {
+            double d = dp_divergence(y, n, a);
+            u[a] = dt * (j->m[a] * f[a] + j->a[a] * pressure * d);
+            r += dt * j->a[a] * f[a] * d;
+        }
+        dp_add_strain(u, s->g[n], sum);
+    }
+    dp_coefficients(sum, out);
+    for (int i = 0; i < DP_S; i++)
+        out[i] -= 0.5 * s->shift[i] * r;
+    tilt_strain(s, out);
+}
+
+/* shift_k: the outflow that λ = e_k would cause, over that of a pressure. */
+static void make_shift(const dp_system *y, dp_stress *s, double dt)
+{
+    double diagonal = y->epsilon * rp__multigrid_diagonal(y->poisson, s->cell);
+    memset(s->shift, 0, sizeof s->shift);
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++)
+            diagonal += y->node[s->node[n]].theta[a] * dp_divergence(y, n, a) * dp_divergence(y, n, a);
+    s->stiffness = y->params->coupling == RP__COUPLING_EFFECTIVE ? dt * diagonal : 0;
+    for (int k = 0; k < DP_S && s->stiffness > 0; k++) {
+        double lambda[DP_S] = { 0 }, tensor[DP_S], f[RP_DIM];
+        lambda[k] = 1;
+        dp_chi(lambda, tensor);
+        for (int n = 0; n < DP_CORNERS; n++) {
+            dp_multiply(tensor, s->g[n], f);
+            for (int a = 0; a < RP_DIM; a++)
+                s->shift[k] += y->node[s->node[n]].a[a] * f[a] * dp_divergence(y, n, a) / diagonal;
+        }
+    }
+}
+
+/* Units of the residual: what one unit of λ_N does to γ_N when the fluid keeps the flux of the mixture (the slip between the phases alone: the
+ * plain W_NN is blind to errors by the strength of drag), and what one of λ_T does to γ_T. */
+static void measure_scales(const dp_system *y, dp_stress *s, double dt)
+{
+    double sum = 0;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++) {
+            int64_t j = s->node[n];
+            double theta = y->theta[RP_DIM * j + a], m = y->node[j].m[a], mixed = y->node[j].a[a];
+            sum += (theta > 0 ? m - mixed * mixed / theta : m) * s->g[n][a] * s->g[n][a];
+        }
+    s->scale = dt * DP_CONTACT * sum / DP_TRACE;
+    s->scale_t = 0;
+    for (int i = 1; i < DP_S; i++)
+        s->scale_t += s->w[i][i] / (DP_S - 1);
+}
+
+/* Alart and Curnier's function with a unit for each part: zero if and only if (γ, λ) is in Coulomb's law. */
+DP_INLINE double law_residual(const dp_stress *s, const double gamma[DP_S])
+{
+    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, x[DP_S];
+    normal = normal > 0 ? normal : normal <= 0 ? 0 : normal; /* a NaN stays one */
+    sum = (s->lambda[0] - normal) * (s->lambda[0] - normal);
+    for (int i = 1; i < DP_S; i++) {
+        x[i] = s->lambda[i] - gamma[i] / s->scale_t;
+        tangent += x[i] * x[i];
+    }
+    tangent = sqrt(tangent);
+    double most = s->mu * normal, part = tangent > most ? most / tangent : 1;
+    for (int i = 1; i < DP_S; i++)
+        sum += (s->lambda[i] - part * x[i]) * (s->lambda[i] - part * x[i]);
+    return sqrt(sum);
+}
+
+static void make_operator(const job *w, dp_stress *s)
+{
+    dp_system *y = w->y;
+    double column[DP_S];
+    make_shift(y, s, w->dt);
+    for (int k = 0; k < DP_S; k++) {
+        respond(y, s, w->dt, k, column);
+        for (int i = 0; i < DP_S; i++)
+            s->w[i][k] = column[i];
+    }
+    measure_scales(y, s, w->dt);
+    double packed[DP_S * DP_S];
+    for (int i = 0; i < DP_S; i++)
+        for (int j = 0; j < DP_S; j++)
+            packed[i * DP_S + j] = 0.5 * (s->w[i][j] + s->w[j][i]);
+    s->usable = s->scale > 0 && s->scale_t > 0 && DP_CONE_NAME(rp__friction_factorise)(&s->factor, packed);
+    if (!s->usable) { /* every corner is held: nothing to be done */
+        memset(&s->factor, 0, sizeof s->factor);
+        s->k = INFINITY;
+    }
+}
+
+static void make_operators(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++)
+        make_operator(w, &w->y->stress[k]);
+}
+
+/* ---- start ---- */
+
+/* The gap: bulk volume that the grains of a cell may lose before they touch, by what each particle knows of itself. With S = sum V s the
+ * bulk may shrink by the part S / (V + S). */
+static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    double cell = pow(y->lattice.h, RP_DIM);
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        dp_stress *s = &y->stress[k];
+        const double *last = y->lambda + DP_S * s->cell;
+        s->k = s->extent * s->loose / (s->volume + s->loose) / (DP_TRACE * w->dt);
+        s->weight = s->weight < cell ? s->weight / cell : 1;
+        memset(s->tilt, 0, sizeof s->tilt);
+        for (int i = 0; i < DP_S; i++)
+            s->lambda[i] = y->params->warm_start ? last[i] : 0;
+        DP_CONE_NAME(rp__friction_project)(s->mu, s->lambda);
+    }
+}
+
+static void scatter_column(void *context, int64_t column, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t k = y->column_first[column]; k < y->column_first[column + 1]; k++)
+        scatter(y, &y->stress[k], w->dt, 0, y->stress[k].lambda);
+}
+
+/* u += dt a Dᵀp, w += dt (1 - ε) Θ Dᵀp of a pressure, which is the whole one (with what pushes from outside) or a change. */
+typedef struct push_job {
+    dp_system *y;
+    const double *pressure;
+    bool boundary;
+    double dt;
+} push_job;
+
+static void push_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    const push_job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        double push[RP_DIM];
+        dp_node *to = &y->node[j];
+        DP(pressure_impulse)(y, w->pressure, w->boundary, j, push);
+        for (int a = 0; a < RP_DIM; a++) {
+            to->u[a] += w->dt * to->a[a] * push[a];
+            to->w[a] += w->dt * to->theta[a] * push[a];
+        }
+    }
+}
+
+/* The first guess of a run: each column of touching grains carries its own weight under the fluid, evenly in all directions. Stresses of
+ * grains at rest are not unique, and from none at all the sweeps come to uneven ones, with which a slope near its angle begins to slide. */
+static void guess_column(void *context, int64_t column, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    const rp_sim_def *def = w->world->def;
+    int64_t begin = y->column_first[column], end = y->column_first[column + 1];
+    double g = def->gravity[y->up], above = 0, face = pow(y->lattice.h, RP_DIM - 1);
+    (void)worker;
+    for (int64_t n = 0; n < end - begin; n++) {
+        dp_stress *s = &y->stress[g < 0 ? end - 1 - n : begin + n];
+        double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
+        double load = above + 0.5 * weight;
+        above = s->loose > 0 || weight < 0 ? 0 : above + weight;
+        s->lambda[0] = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+    }
+}
+
+void DP(start)(dp_system *y, const rp__world *world, double dt)
+{
+    job w = { .y = y, .world = world, .dt = dt };
+    push_job push = { y, y->pressure, true, dt };
+    if (!y->params->warm_start)
+        memset(y->pressure, 0, (size_t)y->cell_count * sizeof(double));
+    rp__exec_for(y->stress_count, 256, load_stresses, &w);
+    if (y->cold && y->params->warm_start)
+        for_columns(y, guess_column, &w);
+    y->cold = false;
+    for_columns(y, scatter_column, &w);
+    rp__exec_for(y->node_count, 512, push_nodes, &push);
+}
+
+/* ---- pressure ---- */
+
+/* rhs = ε source - D w / dt - ε L p: what the operator must still be made to give. */
+static void pressure_rhs(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++) {
+        int64_t at[3], corner[DP_CORNERS];
+        double sum = 0;
+        dp_place(y->cells, c, at);
+        dp_corners(y, at, corner);
+        for (int n = 0; n < DP_CORNERS; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                sum += dp_divergence(y, n, a) * y->node[corner[n]].w[a];
+        y->rhs[c] = y->epsilon * (y->source[c] - rp__multigrid_row(y->poisson, y->pressure, c)) - sum / w->dt;
+    }
+}
+
+static void largest_rhs(void *context, int64_t begin, int64_t end, double *most)
+{
+    const dp_system *y = ((job *)context)->y;
+    for (int64_t c = begin; c < end; c++)
+        most[0] = fabs(y->rhs[c]) > most[0] || y->rhs[c] != y->rhs[c] ? fabs(y->rhs[c]) : most[0];
+}
+
+static void add_change(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++)
+        y->pressure[c] += y->change[c];
+}
+
+/* The operator on a change of the pressure: ε L + (1 - ε) D Θ Dᵀ. */
+typedef struct mixed {
+    dp_system *y;
+    const double *x;
+    double *to;
+} mixed;
+
+static void mixed_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    const mixed *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        double push[RP_DIM];
+        DP(pressure_impulse)(y, w->x, false, j, push);
+        for (int a = 0; a < RP_DIM; a++)
+            y->scratch[0][RP_DIM * j + a] = y->node[j].theta[a] * push[a];
+    }
+}
+
+static void mixed_cells(void *context, int64_t begin, int64_t end, int worker)
+{
+    const mixed *w = context;
+    const dp_system *y = w->y;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++) {
+        int64_t at[3], corner[DP_CORNERS];
+        double sum = y->epsilon * rp__multigrid_row(y->poisson, w->x, c);
+        dp_place(y->cells, c, at);
+        dp_corners(y, at, corner);
+        for (int n = 0; n < DP_CORNERS; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                sum += dp_divergence(y, n, a) * y->scratch[0][RP_DIM * corner[n] + a];
+        w->to[c] = sum;
+    }
+}
+
+static void apply_mixed(void *context, const double *x, double *out)
+{
+    mixed w = { context, x, out };
+    rp__exec_for(w.y->node_count, 512, mixed_nodes, &w);
+    rp__exec_for(w.y->cell_count, 512, mixed_cells, &w);
+}
+
+/* Brings r = D w + dt L p down to `part` of what it is, or to `least`. */
+static rp_result solve_pressure(job *w, double part, double least, dp_report *report)
+{
+    dp_system *y = w->y;
+    double most = 0;
+    rp__exec_for(y->cell_count, 1024, pressure_rhs, w);
+    rp__exec_max(y->cell_count, 4096, 1, largest_rhs, w, &most);
+    if (!(most < INFINITY))
+        return rp__base_fail(RP_DIVERGED, "the pressure of the fluid has no end at t = %g s", w->world->time);
+    w->largest = most > w->largest ? most : w->largest;
+    least = least > 1e-12 * w->largest ? least : 1e-12 * w->largest; /* rounding */
+    double tolerance = part * most > least ? part * most : least;
+    report->divergence = most * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
+    if (most <= least)
+        return RP_OK;
+    memset(y->change, 0, (size_t)y->cell_count * sizeof(double));
+    rp__multigrid_operator operator = { apply_mixed, y };
+    rp__multigrid_report solved = rp__multigrid_solve(y->poisson, y->epsilon < 1 ? &operator : NULL, y->rhs, tolerance, 200, y->change);
+    report->pressure_iterations += solved.iterations;
+    report->divergence = solved.residual * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
+    push_job push = { y, y->change, false, w->dt };
+    rp__exec_for(y->cell_count, 4096, add_change, w);
+    rp__exec_for(y->node_count, 512, push_nodes, &push);
+    return RP_OK;
+}
+
+/* Pressures that alternate from cell to cell push nothing: the step does not determine them, and what friction leaves undetermined of
+ * λ comes to p through the shift. They are what C = L - D Θ Dᵀ sees, and nothing that is linear: p <- p - C p / (2 L_cc) takes the alternating
+ * pattern away at once (C = L = 2 L_cc there) and leaves smooth pressures alone to fourth order. */
+static void filter_cells(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++) {
+        int64_t at[3], corner[DP_CORNERS];
+        double diagonal = rp__multigrid_diagonal(y->poisson, c);
+        double sum = rp__multigrid_row(y->poisson, y->pressure, c) - y->source[c];
+        dp_place(y->cells, c, at);
+        dp_corners(y, at, corner);
+        for (int n = 0; n < DP_CORNERS; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                sum -= dp_divergence(y, n, a) * y->scratch[0][RP_DIM * corner[n] + a];
+        y->change[c] = diagonal > 0 ? -0.5 * sum / diagonal : 0;
+    }
+}
+
+static void filter_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        double push[RP_DIM];
+        DP(pressure_impulse)(y, y->pressure, true, j, push);
+        for (int a = 0; a < RP_DIM; a++)
+            y->scratch[0][RP_DIM * j + a] = y->theta[RP_DIM * j + a] * push[a];
+    }
+}
+
+/* In a closed box the pressure has no zero: it is put where the fluid is highest. */
+static void set_zero(dp_system *y, const double gravity[3])
+{
+    double sum = 0, count = 0;
+    int64_t top = gravity[y->up] > 0 ? 0 : y->cells[y->up] - 1;
+    for (int f = 0; f < 2 * RP_DIM; f++)
+        if (y->open[f])
+            return;
+    for (int64_t c = 0; c < y->cell_count; c++) {
+        int64_t at[3];
+        dp_place(y->cells, c, at);
+        if (at[y->up] == top && rp__multigrid_diagonal(y->poisson, c) > 0)
+            sum += y->pressure[c], count++;
+    }
+    for (int64_t c = 0; c < y->cell_count && count > 0; c++)
+        y->pressure[c] -= sum / count;
+}
+
+void DP(filter_pressure)(dp_system *y, const double gravity[3])
+{
+    job w = { .y = y };
+    for (int pass = 0; pass < 2; pass++) {
+        rp__exec_for(y->node_count, 512, filter_nodes, &w);
+        rp__exec_for(y->cell_count, 512, filter_cells, &w);
+        rp__exec_for(y->cell_count, 4096, add_change, &w);
+    }
+    set_zero(y, gravity);
+}
+
+/* ---- walls and bodies ---- */
+
+/* Normal impulse of the grains against a wall that holds them: what is left of momentum, weight, stress and pressure there. */
+static double wall_load(const job *w, const dp_contact *c)
+{
+    const dp_system *y = w->y;
+    const rp_sim_def *def = w->world->def;
+    int axis = (-1 - c->body) / 2;
+    int64_t j = c->node, at[3];
+    double into = c->normal[axis], push[RP_DIM], sum;
+    double weight = (y->mass[j] - def->fluid->density * y->grains[j]) * def->gravity[axis];
+    sum = y->momentum[RP_DIM * j + axis] + w->dt * (weight + y->grains[j] * def->fluid->drive[axis]);
+    DP(pressure_impulse)(y, y->pressure, true, j, push);
+    sum += w->dt * y->phi[j] * push[axis];
+    dp_place(y->nodes, j, at);
+    for (int n = 0; n < DP_CORNERS; n++) {
+        int64_t cell[3] = { 0 };
+        bool there = true;
+        for (int a = 0; a < RP_DIM; a++) {
+            cell[a] = at[a] - (n >> a & 1);
+            if (y->lattice.periodic[a])
+                cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
+            there = there && cell[a] >= 0 && cell[a] < y->cells[a];
+        }
+        int32_t k = there ? y->stress_of[dp_cell_index(y, cell)] : -1;
+        if (k < 0)
+            continue;
+        const dp_stress *s = &y->stress[k];
+        double lambda[DP_S], tensor[DP_S], f[RP_DIM];
+        memcpy(lambda, s->lambda, sizeof lambda);
+        tilt_stress(s, lambda);
+        dp_chi(lambda, tensor);
+        dp_multiply(tensor, s->g[n], f);
+        sum += w->dt * f[axis];
+    }
+    return -sum * into > 0 ? -sum * into : 0;
+}
+
+static void set_impulse(dp_system *y, dp_contact *c, const double next[RP_DIM])
+{
+    dp_node *j = &y->node[c->node];
+    for (int a = 0; a < RP_DIM; a++) {
+        double change = next[a] - c->impulse[a];
+        j->u[a] += j->m[a] * change;
+        j->w[a] += j->a[a] * change;
+        c->impulse[a] = next[a];
+    }
+}
+
+/* Coulomb's law at a node: along a wall with the load that the wall carries; on a body with what keeps grains out of it. */
+static void visit_contact(const job *w, dp_contact *c)
+{
+    dp_system *y = w->y;
+    const dp_node *j = &y->node[c->node];
+    double next[RP_DIM] = { 0 }, free[RP_DIM], slip = 0, normal = 0, most, inverse = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        inverse = j->m[a] > inverse ? j->m[a] : inverse;
+    if (!(inverse > 0))
+        return;
+    for (int a = 0; a < RP_DIM; a++) {
+        free[a] = j->m[a] > 0 ? (j->u[a] - c->target[a]) / inverse - c->impulse[a] : 0;
+        normal += free[a] * c->normal[a];
+    }
+    if (c->body < 0)
+        most = c->mu * wall_load(w, c);
+    else
+        most = normal < 0 ? (c->mu > 0 ? -normal * c->mu : 0) : 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        next[a] = -(free[a] - normal * c->normal[a]);
+        slip += next[a] * next[a];
+    }
+    slip = sqrt(slip);
+    for (int a = 0; a < RP_DIM; a++) {
+        next[a] *= slip > most ? most / slip : 1;
+        if (c->body >= 0 && normal < 0)
+            next[a] -= normal * c->normal[a];
+    }
+    set_impulse(y, c, next);
+}
+
+static void visit_contacts(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        visit_contact(w, &w->y->contacts[i]);
+}
+
+/* ---- residual and extrapolation ---- */
+
+static void residual_chunk(void *context, int64_t begin, int64_t end, double *sum)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    for (int64_t k = begin; k < end; k++) {
+        const dp_stress *s = &y->stress[k];
+        double gamma[DP_S], tangent = 0;
+        if (!s->usable)
+            continue;
+        strain(y, s, gamma);
+        tilt_strain(s, gamma);
+        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
+        sum[0] += r * r;
+        for (int i = 0; i < DP_S; i++) {
+            double step = s->lambda[i] - s->before[i];
+            sum[1] += (i ? s->scale_t : s->w[0][0]) * step * (s->lambda[i] - y->previous[k][i]);
+            tangent += i ? s->lambda[i] * s->lambda[i] : 0;
+        }
+        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->mu * s->lambda[0] ? 1 : 2;
+        sum[2 + region]++;
+    }
+}
+
+static void residual_most(void *context, int64_t begin, int64_t end, double *most)
+{
+    const job *w = context;
+    const dp_system *y = w->y;
+    for (int64_t k = begin; k < end; k++) {
+        const dp_stress *s = &y->stress[k];
+        double gamma[DP_S];
+        if (!s->usable)
+            continue;
+        strain(y, s, gamma);
+        tilt_strain(s, gamma);
+        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
+        most[0] = r > most[0] || r != r ? r : most[0];
+    }
+}
+
+/* Keeps the end of a round and goes beyond it: x + β (x - x of the round before). */
+static void extrapolate_stresses(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++)
+        for (int i = 0; i < DP_S; i++) {
+            double now = y->stress[k].lambda[i];
+            y->stress[k].lambda[i] += w->beta * (now - y->previous[k][i]);
+            y->stress[k].before[i] = y->stress[k].lambda[i];
+            y->previous[k][i] = now;
+        }
+}
+
+static void extrapolate_cells(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++) {
+        double now = y->pressure[c];
+        y->pressure[c] += w->beta * (now - y->previous_pressure[c]);
+        y->previous_pressure[c] = now;
+    }
+}
+
+static void extrapolate_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++)
+        for (int a = 0; a < RP_DIM; a++) {
+            double u = y->node[j].u[a], q = y->node[j].w[a];
+            y->node[j].u[a] += w->beta * (u - y->previous_u[RP_DIM * j + a]);
+            y->node[j].w[a] += w->beta * (q - y->previous_w[RP_DIM * j + a]);
+            y->previous_u[RP_DIM * j + a] = u;
+            y->previous_w[RP_DIM * j + a] = q;
+        }
+}
+
+static void extrapolate(job *w, double beta)
+{
+    dp_system *y = w->y;
+    w->beta = beta;
+    rp__exec_for(y->stress_count, 1024, extrapolate_stresses, w);
+    rp__exec_for(y->cell_count, 4096, extrapolate_cells, w);
+    rp__exec_for(y->node_count, 2048, extrapolate_nodes, w);
+    for (int64_t i = 0; i < y->contact_count; i++)
+        for (int a = 0; a < RP_DIM; a++) {
+            dp_contact *c = &y->contacts[i];
+            double now = c->impulse[a];
+            c->impulse[a] += beta * (now - c->before[a]);
+            c->before[a] = now;
+        }
+}
+
+/* ---- the whole ---- */
+
+static rp_result reserve(dp_system *y)
+{
+    if (y->stress_count <= y->previous_capacity)
+        return RP_OK;
+    int64_t capacity = y->stress_count + y->stress_count / 4;
+    void *memory = rp__base_alloc_array((size_t)capacity, sizeof *y->previous);
+    if (!memory)
+        return RP_OUT_OF_MEMORY;
+    memset(memory, 0, (size_t)capacity * sizeof *y->previous);
+    rp__base_free(y->previous);
+    y->previous = memory;
+    y->previous_capacity = capacity;
+    return RP_OK;
+}
+
+static void one_round(job *w)
+{
+    dp_system *y = w->y;
+    for (int half = 0; half < 2; half++) {
+        w->backward = half;
+        for_columns(y, sweep_column, w);
+        rp__exec_for(y->contact_count, 64, visit_contacts, w);
+    }
+}
+
+static bool measure(job *w, dp_report *report, double *turn)
+{
+    dp_system *y = w->y;
+    double sum[5], most = 0;
+    rp__exec_sum(y->stress_count, 512, 5, residual_chunk, w, sum);
+    rp__exec_max(y->stress_count, 512, 1, residual_most, w, &most);
+    report->residual_mean = sqrt(sum[0] / (double)(y->stress_count ? y->stress_count : 1));
+    report->residual_max = y->stress_count ? most : 0;
+    report->take_off = (int64_t)sum[2], report->stick = (int64_t)sum[3], report->slide = (int64_t)sum[4];
+    *turn = sum[1];
+    return report->residual_mean <= y->params->tolerance && report->residual_max <= y->params->tolerance_max;
+}
+
+rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
+{
+    job w = { .y = y, .world = world, .dt = dt };
+    double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
+    RP_TRY(reserve(y));
+    RP_TRY(solve_pressure(&w, y->stress_count ? 0.1 : 0, least, report));
+    DP(set_tilt)(y, world, dt);
+    rp__exec_for(y->stress_count, 64, make_operators, &w);
+    extrapolate(&w, 0);
+    report->converged = y->stress_count == 0;
+    while (!report->converged && report->rounds < y->params->max_rounds) {
+        one_round(&w);
+        RP_TRY(solve_pressure(&w, DP_PRESSURE_PART, 0, report));
+        report->rounds++;
+        report->converged = measure(&w, report, &turned);
+        if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
+            break;
+        double beta = 0;
+        if (y->params->momentum && report->rounds > 1) {
+            if (turned < 0 || report->residual_mean > last)
+                t = 1;
+            double next = 0.5 * (1 + sqrt(1 + 4 * t * t));
+            next = next < 16 ? next : 16;
+            beta = (t - 1) / next;
+            t = next;
+        }
+        last = report->residual_mean;
+        extrapolate(&w, beta);
+    }
+    if (report->residual_max != report->residual_max)
+        return rp__base_fail(RP_DIVERGED, "contact stresses have no end at t = %g s", world->time);
+    return solve_pressure(&w, 0, least, report);
+}

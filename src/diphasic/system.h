@@ -1,0 +1,276 @@
+/* Grains in a fluid: what the files of this room share. Compiled for RP_DIM.
+ *
+ * Velocities live at the nodes of the whole domain (multilinear), pressure and contact stress in its cells (constant). At a node j
+ *
+ *   u = û + M F + a P,   q = q^ + a F + Θ P,   w = q - ε Θ P
+ *
+ * u the velocity of the grains, q the flux of the mixture, F = dt sum_c χ(λ_c) g_cj the impulse of the contact stresses,
+ * P = dt sum_c p_c D_cj that of the pressures, g_cj = sum_p V_p ∇N_j(x_p) over the particles of the cell, D_cj = ∫_c ∇N_j. The three numbers
+ * M, a, Θ a component hold all of drag and inertia (nodes_dim.c). The constraint is D q + dt ε C p = 0, C = L - D Θ Dᵀ >= 0 with L the ordinary
+ * Laplacian, whose face coefficient is the mean of Θ V over the nodes of the face: without it pressures may alternate from cell to cell. With
+ * w, the flux less the part ε of what the pressure does to it, that is
+ *
+ *   r_c = sum_j D_cj · w_j + dt ε (L p)_c = 0 */
+#ifndef RP_DIPHASIC_SYSTEM_H
+#define RP_DIPHASIC_SYSTEM_H
+
+#include "diphasic/params.h"
+#include "friction/local.h"
+#include "grid/grid.h"
+#include "math/tensor.h"
+#include "multigrid/multigrid.h"
+#include "sim/method.h"
+
+#define DP(name) RP_D(rp__diphasic_##name)
+#define DP_INLINE static inline __attribute__((always_inline))
+
+enum { DP_CORNERS = 1 << RP_DIM };
+#if RP_DIM == 2
+enum { DP_S = 3 };           /* coefficients of a stress */
+#define DP_TRACE 2.0         /* Tr χ(e_N) */
+#define DP_CONTACT 1.0       /* contact pressure = DP_CONTACT λ_N; and the friction of the cone over µ^ */
+#define DP_CONE_NAME(name) name##_c3
+#define dp_chi rp__tensor_from_coefficients_2d
+#define dp_coefficients rp__tensor_to_coefficients_2d
+#else
+enum { DP_S = 6 };
+#define DP_TRACE RP_SQRT6
+#define DP_CONTACT 0.81649658092772603273
+#define DP_CONE_NAME(name) name##_c6
+#define dp_chi rp__tensor_from_coefficients_3d
+#define dp_coefficients rp__tensor_to_coefficients_3d
+#endif
+#define dp_factor DP_CONE_NAME(rp__friction_factor)
+
+/* Volume fractions above this count as this in the algebra of a node: 1 - φ is divided by. */
+#define DP_FULLEST 0.99
+
+/* Bits of dp_hold: components held at their values. q: the flux as a whole. */
+enum { DP_HOLD_GRAINS = 1, DP_HOLD_FLUID = 1 << 3, DP_HOLD_FLUX = 1 << 6 };
+
+/* What a sweep needs of a node, side by side. */
+typedef struct dp_node {
+    double u[RP_DIM];   /* grains */
+    double w[RP_DIM];   /* flux, less the part ε of what the pressure does to it */
+    double m[RP_DIM];   /* M */
+    double a[RP_DIM];
+    double theta[RP_DIM]; /* (1 - ε) Θ */
+} dp_node;
+
+/* A cell with grains in it. */
+typedef struct dp_stress {
+    double g[DP_CORNERS][RP_DIM];
+    double lambda[DP_S];
+    double before[DP_S];          /* at the start of the round: for the restarts */
+    double w[DP_S][DP_S];         /* W~ */
+    double k;                     /* gap, as a rate */
+    double mu;                    /* of the cone */
+    double shift[DP_S];           /* what λ takes off the pressure of the cell */
+    double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
+    double scale, scale_t;        /* units of the residual */
+    bool usable;                  /* some corner can move */
+    double weight;                /* in the residual: how full the cell is */
+    double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
+    double volume, packing, loose; /* sums over its particles: V, V φ, V s */
+    double mass;
+    double extent;                /* volume of grains that g stands for */
+    int64_t cell;
+    int32_t node[DP_CORNERS];
+    dp_factor factor;
+} dp_stress;
+
+/* A node where grains may rub: on a frictional wall, or in a body. */
+typedef struct dp_contact {
+    int64_t node;
+    int32_t body;                 /* -1 - face: a wall */
+    double normal[RP_DIM], target[RP_DIM], place[3];
+    double mu;
+    double impulse[RP_DIM], before[RP_DIM]; /* on the grains */
+} dp_contact;
+
+typedef struct dp_report {
+    int64_t rounds, pressure_iterations;
+    double residual_mean, residual_max, divergence;
+    int64_t take_off, stick, slide;
+    bool converged;
+} dp_report;
+
+typedef struct dp_system {
+    const rp__diphasic_params *params;
+    int first_field;
+    rp__lattice lattice;
+    rp__grid grid;                /* sorts the particles */
+    int64_t cells[3], cell_count; /* unused axes have one */
+    int64_t nodes[3], node_count;
+    rp__multigrid *poisson;
+
+    /* nodes */
+    dp_node *node;
+    double *theta;                /* Θ, RP_DIM a node */
+    double epsilon;
+    bool cold;                    /* no step was made yet */
+    int64_t steps;
+    double *volume;               /* ∫N of the domain */
+    double *grains;               /* volume of grains */
+    double *diameter;             /* volume × diameter of them */
+    double *momentum;             /* of grains, RP_DIM a node; mass in the next */
+    double *mass;
+    double *phi;                  /* volume fraction, at most DP_FULLEST */
+    double *fluid;                /* velocity of the fluid, RP_DIM a node: the state from step to step */
+    double *carried;              /* the same after it carried itself along */
+    double *scratch[4];           /* RP_DIM a node each */
+    uint16_t *hold;
+    double *held;                 /* velocity that held components have, RP_DIM a node */
+    int32_t *inside;              /* body that holds the node, -1: none */
+
+    /* cells */
+    double *pressure, *rhs, *change; /* state: pressure */
+    double *lambda;               /* DP_S a cell, state: contact stress of the last step */
+    double *eta;                  /* viscosity of the mixture */
+    int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
+    double *source;               /* sum of ground × pressure outside, of open faces */
+    double outside[6];            /* pressure at open faces */
+    bool open[6];
+
+    /* Stresses stand column by column along the axis of gravity, columns by colour: those of one colour share no node. A sweep goes
+     * through a column from end to end, so that weight is handed down in one go. */
+    int up;
+    dp_stress *stress;
+    int64_t stress_count, stress_capacity;
+    int64_t *column_first;        /* of columns + 1 */
+    int32_t *column_items;        /* 0, 1, 2 … */
+    int64_t column_count;
+    int64_t colour_first[DP_CORNERS / 2 + 1];
+    int64_t *cell_first;          /* of cells: first particle, how many */
+    int32_t *cell_particles;
+    dp_contact *contacts;
+    int64_t contact_count, contact_capacity;
+    double (*previous)[DP_S];     /* of stresses: the last round's end */
+    double *previous_pressure, *previous_u, *previous_w;
+    int64_t previous_capacity;
+
+    double stress_unit;           /* typical stress */
+    double smallest_outflow;      /* of a cell, below which it is rounding */
+    double *coupling;             /* b = dt β V of nodes */
+    double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
+    double *view_data;
+    int64_t view_capacity;
+    rp_field_view views[16];
+} dp_system;
+
+/* ---- places ---- */
+
+DP_INLINE int64_t dp_cell_index(const dp_system *y, const int64_t at[3])
+{
+    return (at[2] * y->cells[1] + at[1]) * y->cells[0] + at[0];
+}
+DP_INLINE int64_t dp_node_index(const dp_system *y, const int64_t at[3])
+{
+    return (at[2] * y->nodes[1] + at[1]) * y->nodes[0] + at[0];
+}
+DP_INLINE void dp_place(const int64_t n[3], int64_t index, int64_t at[3])
+{
+    at[0] = index % n[0];
+    at[1] = index / n[0] % n[1];
+    at[2] = index / (n[0] * n[1]);
+}
+/* Nodes at the corners of a cell; corner bits x, y, z. */
+DP_INLINE void dp_corners(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
+{
+    for (int c = 0; c < DP_CORNERS; c++) {
+        int64_t n[3] = { 0 };
+        for (int a = 0; a < RP_DIM; a++) {
+            n[a] = at[a] + (c >> a & 1);
+            n[a] = n[a] == y->nodes[a] ? 0 : n[a]; /* around a periodic axis */
+        }
+        out[c] = dp_node_index(y, n);
+    }
+}
+/* D_cj for corner j: ± half a face, along each axis. */
+DP_INLINE double dp_divergence(const dp_system *y, int corner, int axis)
+{
+    double face = 1;
+    for (int a = 0; a < RP_DIM - 1; a++)
+        face *= 0.5 * y->lattice.h;
+    return corner >> axis & 1 ? face : -face;
+}
+/* Weights of the corners of a cell at t in [0, 1]^d, and their derivatives. */
+DP_INLINE void dp_weights(const double t[RP_DIM], double weight[DP_CORNERS])
+{
+    for (int c = 0; c < DP_CORNERS; c++) {
+        weight[c] = 1;
+        for (int a = 0; a < RP_DIM; a++)
+            weight[c] *= c >> a & 1 ? t[a] : 1 - t[a];
+    }
+}
+DP_INLINE void dp_gradients(const double t[RP_DIM], double inverse_h, double gradient[DP_CORNERS][RP_DIM])
+{
+    for (int c = 0; c < DP_CORNERS; c++)
+        for (int a = 0; a < RP_DIM; a++) {
+            gradient[c][a] = c >> a & 1 ? inverse_h : -inverse_h;
+            for (int b = 0; b < RP_DIM; b++)
+                if (b != a)
+                    gradient[c][a] *= c >> b & 1 ? t[b] : 1 - t[b];
+        }
+}
+DP_INLINE void dp_multiply(const double s[DP_S], const double g[RP_DIM], double out[RP_DIM])
+{
+#if RP_DIM == 2
+    out[0] = s[0] * g[0] + s[2] * g[1];
+    out[1] = s[2] * g[0] + s[1] * g[1];
+#else
+    out[0] = s[0] * g[0] + s[3] * g[1] + s[4] * g[2];
+    out[1] = s[3] * g[0] + s[1] * g[1] + s[5] * g[2];
+    out[2] = s[4] * g[0] + s[5] * g[1] + s[2] * g[2];
+#endif
+}
+/* sum += sym(u ⊗ g), as a symmetric tensor. */
+DP_INLINE void dp_add_strain(const double u[RP_DIM], const double g[RP_DIM], double sum[DP_S])
+{
+#if RP_DIM == 2
+    sum[0] += u[0] * g[0];
+    sum[1] += u[1] * g[1];
+    sum[2] += 0.5 * (u[0] * g[1] + u[1] * g[0]);
+#else
+    sum[0] += u[0] * g[0];
+    sum[1] += u[1] * g[1];
+    sum[2] += u[2] * g[2];
+    sum[3] += 0.5 * (u[0] * g[1] + u[1] * g[0]);
+    sum[4] += 0.5 * (u[0] * g[2] + u[2] * g[0]);
+    sum[5] += 0.5 * (u[1] * g[2] + u[2] * g[1]);
+#endif
+}
+
+DP_INLINE int dp_grain_hold(int axis)
+{
+    return DP_HOLD_GRAINS << axis;
+}
+DP_INLINE int dp_fluid_hold(int axis)
+{
+    return DP_HOLD_FLUID << axis;
+}
+
+/* ---- the parts of a step ---- */
+
+rp_result DP(gather)(dp_system *y, rp__world *world);                       /* particles to nodes and cells */
+void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* the fluid by itself */
+rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
+void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
+void DP(make_laplacian)(dp_system *y, const rp__world *world);
+rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
+void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
+void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
+rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
+void DP(filter_pressure)(dp_system *y, const double gravity[3]);
+void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
+void DP(finish_grains)(dp_system *y, rp__world *world, double dt);
+void DP(make_stiffness)(dp_system *y);
+double DP(born_looseness)(const dp_system *y, const rp_material_def *material, double phi);
+void DP(follow_volume)(const dp_system *y, const rp__world *world, const dp_stress *s, double part, int64_t i, double *loose, double *packing);
+double DP(drag)(const rp_fluid_def *fluid, double phi, double slip, double diameter); /* β/φ */
+double DP(thickening)(const rp_fluid_def *fluid, double phi);               /* η_e / η */
+
+/* P of a node: sum over the cells around of p_c D_cj (without dt), and what pushes on open faces. */
+void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM]);
+
+#endif
