@@ -244,11 +244,14 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     return RP_OK;
 }
 
+static const char *const phases[] = { "flight", "impacts", NULL };
+
 const rp__method rp__ballistic_method = {
     .info = { .name = "ballistic",
               .summary = "grains fly and meet walls and bodies, without stress between them",
               .params = table,
-              .fields = NULL },
+              .fields = NULL,
+              .phases = phases },
     .params_size = sizeof(params),
     .dims = 1 << 2 | 1 << 3,
     .create = create,

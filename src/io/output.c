@@ -527,7 +527,7 @@ static rp_result body_rows(rp_output *output, const rp_sim *sim, int64_t step, d
 
 rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
 {
-    RP_TRY(rp__io_stats_row(&output->stats, stats));
+    RP_TRY(rp__io_stats_row(&output->stats, rp_method_find(rp_sim_definition(sim)->method), stats));
     RP_TRY(body_rows(output, sim, stats->step, stats->time));
     RP_TRY(write_actions(output, sim, false));
     RP_TRY(write_frame(output, sim));
@@ -555,7 +555,7 @@ static rp_result write_aside(const rp_output *output, rp_sim *sim, const char *n
 rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
 {
     if (stats) {
-        RP_TRY(rp__io_stats_row(&output->stats, stats));
+        RP_TRY(rp__io_stats_row(&output->stats, rp_method_find(rp_sim_definition(sim)->method), stats));
         RP_TRY(body_rows(output, sim, stats->step, stats->time));
     }
     return write_aside(output, sim, RP_IO_LAST, output->fields);
