@@ -13,7 +13,7 @@ typedef struct resume_line {
 
 static const option options[] = {
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
-    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds, as in run" },
+    { "--until", 'u', OPT_TIME, AT(until), "T", "stops at this time (seconds, or with a unit: 5ms), as in run" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "a line of JSON for each step on standard output" },
     { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
     { 0 },

@@ -19,7 +19,7 @@ static const option options[] = {
     { "--output", 'o', OPT_TEXT, AT(output), "DIR", "folder of the results (default: out/NAME)" },
     { "--set", 's', OPT_LIST, AT(set), "KEY=VALUE", "replaces a value of the scene; may be given again" },
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
-    { "--until", 'u', OPT_REAL, AT(until), "T", "stops at this time in seconds, also between two frames (last.vtkhdf); resume goes on as if it had not" },
+    { "--until", 'u', OPT_TIME, AT(until), "T", "stops at this time (seconds, or with a unit: 5ms), also between two frames (last.vtkhdf); resume goes on as if it had not" },
     { "--actions", 'a', OPT_TEXT, AT(actions), "FILE", "performs a journal of actions, or that of another run's folder, at its times" },
     { "--overwrite", 'f', OPT_FLAG, AT(overwrite), NULL, "replaces a run that is in the folder already" },
     { "--dump-problems", 0, OPT_INT, AT(dump_problems), "N", "writes the first N friction problems to DIR/problems (FCLIB files)" },
@@ -92,7 +92,11 @@ static int run_main(int argc, char **argv)
         return code;
     char path[4096], folder[4096];
     if (!find_scene(names.items[0], path, sizeof path)) {
-        fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
+        const char *other = no_scene_but(names.items[0]);
+        if (other)
+            fprintf(stderr, "repose: '%s' is %s, not a file with a scene\n", names.items[0], other);
+        else
+            fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
         return EXIT_SCENE;
     }
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);

@@ -45,6 +45,14 @@ bool scene_folder(char *path, size_t size)
     return (size_t)snprintf(path, size, "%s", REPOSE_SCENE_DIR) < size && is_folder(path);
 }
 
+const char *no_scene_but(const char *name)
+{
+    struct stat status;
+    if (stat(name, &status) != 0 || S_ISREG(status.st_mode))
+        return NULL;
+    return S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device";
+}
+
 bool find_scene(const char *name, char *path, size_t size)
 {
     if (is_file(name))

@@ -26,19 +26,28 @@ static const char *nearest(const char *word)
     return best;
 }
 
+/* What was printed may not have arrived: on a full disk the last of it fails only now. */
+static int written(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "repose: standard output could not be written\n");
+    return code == EXIT_DONE ? EXIT_FAILED : code;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of write, not a death */
     if (strcmp(name, "--version") == 0) {
         printf("repose %s\n", rp_version());
-        return EXIT_DONE;
+        return written(EXIT_DONE);
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     for (const command *const *c = commands; *c; c++)
         if (strcmp((*c)->name, name) == 0)
-            return (*c)->main(argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv);
+            return written((*c)->main(argc > 1 ? argc - 1 : 1, argc > 1 ? argv + 1 : argv));
     const char *close = nearest(name);
     fprintf(stderr, "repose: there is no command '%s'%s%s%s (see: repose help)\n", name, close ? "; did you mean '" : "",
             close ? close : "", close ? "'?" : "");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <repose/repose.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,12 @@ static int store(const command *cmd, const option *o, void *target, const char *
         *(double *)member = number;
         return -1;
     }
+    case OPT_TIME:
+        if (rp_parse_quantity(value, "s", member) != RP_OK) {
+            fprintf(stderr, "repose %s: %s: %s\n", cmd->name, o->name, rp_last_error());
+            return EXIT_USAGE;
+        }
+        return -1;
     case OPT_LIST: {
         text_list *list = member;
         if (list->count == LIST_MOST)

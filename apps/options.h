@@ -11,6 +11,7 @@ typedef enum option_kind {
     OPT_TEXT, /* const char * */
     OPT_INT,  /* int */
     OPT_REAL, /* double */
+    OPT_TIME, /* double, seconds: "5", "5ms", "2 min" */
     OPT_LIST  /* text_list: may be given again */
 } option_kind;
 

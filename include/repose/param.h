@@ -3,6 +3,7 @@
 #define REPOSE_PARAM_H
 
 #include <repose/export.h>
+#include <repose/result.h>
 #include <stddef.h>
 
 RP_BEGIN
@@ -26,6 +27,10 @@ typedef struct rp_param {
     const char *help;            /* one sentence */
     const char *choices;         /* "exact|linearised" for RP_ENUM, initial text for RP_TEXT, else NULL */
 } rp_param;
+
+/* A number with a unit, "5 ms", in SI units; a number alone is in SI already. `unit` is what is wanted ("s"; "" for a plain number):
+ * anything else is refused with a sentence. */
+RP_API rp_result rp_parse_quantity(const char *text, const char *unit, double *value);
 
 RP_END
 #endif

@@ -132,17 +132,24 @@ static rp__vec3 at_impact(rp__vec3 v, rp__vec3 surface_velocity, rp__vec3 n, rp_
     return rp__vec3_add(surface_velocity, rp__vec3_axpy(-sqrt(fmax(left, 0)), n, along));
 }
 
-/* Where a path that met the body at `at` ends: it goes on along the surface with what is left of the way, and stops where it meets
- * the body again. All in the body's frame; `n` is the normal at `at`, outside which everything stays by `out`. */
-static rp__vec3 slide(const rp__body *body, rp__vec3 at, rp__vec3 end, rp__vec3 n, double tiny, double out)
+/* Where a path that met the body at `at` ends: it goes on along the surface with what is left of the way, as far as that is
+ * outside. It grazes the surface, so it is looked at in equal parts and not by distances, which would never get on. In the body's
+ * frame; `n` is the normal at `at`, and everything stays outside by `out`. */
+static rp__vec3 slide(const rp__body *body, rp__vec3 at, rp__vec3 end, rp__vec3 n, double out)
 {
+    enum { PARTS = 8 };
     rp__pose none = rp__pose_identity();
-    rp__vec3 left = rp__vec3_sub(end, at), again, m;
-    rp__vec3 along = rp__vec3_add(at, rp__vec3_axpy(-rp__vec3_dot(left, n), n, left));
-    if (!rp__body_path_meets(body, at, along, tiny, &again))
-        return along;
-    double depth = rp__body_distance(body, &none, again, &m);
-    return rp__vec3_axpy(out - depth, m, again);
+    rp__vec3 left = rp__vec3_sub(end, at), way = rp__vec3_axpy(-rp__vec3_dot(left, n), n, left), x = at, m;
+    for (int k = 0; k < PARTS; k++) {
+        rp__vec3 next = rp__vec3_axpy(1.0 / PARTS, way, x);
+        double depth = rp__body_distance(body, &none, next, &m);
+        if (depth < out) /* round surfaces rise a little: out, and on; what rises more than half the way stops it */
+            next = rp__vec3_axpy(out - depth, m, next);
+        if (out - depth > 0.5 / PARTS * rp__vec3_norm(way) + out)
+            return x;
+        x = next;
+    }
+    return x;
 }
 
 static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
@@ -163,7 +170,7 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
             continue;
         double depth = rp__body_distance(body, &none, at, &n);
         at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */
-        at = slide(body, at, b, n, tiny, 2 * tiny);
+        at = slide(body, at, b, n, 2 * tiny);
         rp__vec3 x = rp__pose_apply(&body->pose_next, at), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         n = rp__quat_rotate(body->pose_next.orientation, n);
         rp__vec3 moving = rp__body_velocity_at(body, x);
@@ -237,11 +244,14 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     return RP_OK;
 }
 
+static const char *const phases[] = { "flight", "impacts", NULL };
+
 const rp__method rp__ballistic_method = {
     .info = { .name = "ballistic",
               .summary = "grains fly and meet walls and bodies, without stress between them",
               .params = table,
-              .fields = NULL },
+              .fields = NULL,
+              .phases = phases },
     .params_size = sizeof(params),
     .dims = 1 << 2 | 1 << 3,
     .create = create,

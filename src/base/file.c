@@ -135,8 +135,23 @@ rp_result rp__file_write_text(const char *path, const char *text)
     return rp__file_commit(&file);
 }
 
+rp_result rp__file_check_regular(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return rp__base_fail(errno == ENOENT || errno == ENOTDIR ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
+    if (S_ISREG(status.st_mode))
+        return RP_OK;
+    return rp__base_fail(RP_IO_ERROR, "%s is a %s, not a file", path,
+                         S_ISDIR(status.st_mode)    ? "folder"
+                         : S_ISFIFO(status.st_mode) ? "pipe"
+                         : S_ISCHR(status.st_mode)  ? "device"
+                                                    : "special file");
+}
+
 rp_result rp__file_read(const char *path, size_t limit, char **data, size_t *size)
 {
+    RP_TRY(rp__file_check_regular(path));
     FILE *stream = fopen(path, "rb");
     if (!stream)
         return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
@@ -219,6 +234,12 @@ void rp__file_unlock(int lock)
 bool rp__file_exists(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+bool rp__file_is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
 char *rp__file_join(const char *folder, const char *name)

@@ -36,6 +36,10 @@ rp_result rp__file_lock(const char *folder, int *lock);
 void rp__file_unlock(int lock);
 
 bool rp__file_exists(const char *path);
+bool rp__file_is_link(const char *path); /* symbolic; false when there is nothing */
+
+/* RP_OK for a regular file; RP_NOT_FOUND, or RP_IO_ERROR and a sentence for folders, pipes and devices, which could be read for ever. */
+rp_result rp__file_check_regular(const char *path);
 char *rp__file_join(const char *folder, const char *name); /* free with rp__base_free; an absolute name wins */
 
 #endif

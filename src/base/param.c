@@ -148,6 +148,14 @@ static void describe_range(const rp_param *e, char *buffer, size_t size)
         rp__base_format(buffer, size, "at most %s%s%s%s", most, open, unit, close);
 }
 
+/* 30 where an angle is wanted is 30 radians: was 30 deg meant? */
+static bool meant_degrees(const rp_param *e, double value, const char *shown)
+{
+    double bare, angle = value / 57.29577951308232;
+    const char *end = strcmp(unit_of(e), "rad") == 0 ? rp__units_number(shown, &bare) : NULL;
+    return end && *end == '\0' && angle >= e->least && angle <= e->most;
+}
+
 static rp_result check_real(const rp_param *e, double value, const char *shown)
 {
     if (isnan(value))
@@ -159,6 +167,10 @@ static rp_result check_real(const rp_param *e, double value, const char *shown)
     }
     char range[120];
     describe_range(e, range, sizeof range);
+    if (meant_degrees(e, value, shown))
+        return rp__base_fail(RP_BAD_ARGUMENT,
+                             "'%s' = %s is out of range: a number without unit is in radians, and it must be %s; did you mean '%s deg'?",
+                             e->name, shown, range, shown);
     return rp__base_fail(RP_BAD_ARGUMENT, "'%s' = %s is out of range: it must be %s", e->name, shown, range);
 }
 

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <repose/param.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,10 +51,22 @@ static const unit units[] = {
     { "h", false, { 3600, 1, { 0, 0, 1, 0, 0 } } },
     { "hour", false, { 3600, 1, { 0, 0, 1, 0, 0 } } },
     { "day", false, { 86400, 1, { 0, 0, 1, 0, 0 } } },
+    { "sec", false, { 1, 1, { 0, 0, 1, 0, 0 } } },
+    { "second", false, { 1, 1, { 0, 0, 1, 0, 0 } } },
+    { "seconds", false, { 1, 1, { 0, 0, 1, 0, 0 } } },
+    { "minute", false, { 60, 1, { 0, 0, 1, 0, 0 } } },
+    { "minutes", false, { 60, 1, { 0, 0, 1, 0, 0 } } },
+    { "hours", false, { 3600, 1, { 0, 0, 1, 0, 0 } } },
+    { "days", false, { 86400, 1, { 0, 0, 1, 0, 0 } } },
     { "deg", false, { PI, 180, { 0, 0, 0, 0, 1 } } },
+    { "degree", false, { PI, 180, { 0, 0, 0, 0, 1 } } },
+    { "degrees", false, { PI, 180, { 0, 0, 0, 0, 1 } } },
+    { "radian", false, { 1, 1, { 0, 0, 0, 0, 1 } } },
+    { "radians", false, { 1, 1, { 0, 0, 0, 0, 1 } } },
     { "°", false, { PI, 180, { 0, 0, 0, 0, 1 } } },
     { "rev", false, { 2 * PI, 1, { 0, 0, 0, 0, 1 } } },
     { "turn", false, { 2 * PI, 1, { 0, 0, 0, 0, 1 } } },
+    { "turns", false, { 2 * PI, 1, { 0, 0, 0, 0, 1 } } },
     { "rpm", false, { 2 * PI, 60, { 0, 0, -1, 0, 1 } } },
     { "%", false, { 1, 100, { 0, 0, 0, 0, 0 } } },
     { "1", false, { 1, 1, { 0, 0, 0, 0, 0 } } },
@@ -463,4 +476,11 @@ rp_result rp__units_parse_key(const char *text, const char *key, const char *exp
 rp_result rp__units_parse(const char *text, const char *expected_unit, double *si_value)
 {
     return rp__units_parse_key(text, NULL, expected_unit, si_value);
+}
+
+rp_result rp_parse_quantity(const char *text, const char *expected_unit, double *value)
+{
+    if (!text || !value)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_parse_quantity needs a text and a place for the number");
+    return rp__units_parse(text, expected_unit, value);
 }

@@ -135,11 +135,16 @@ static const rp__method *variant(const rp_sim_def *def, const void *params)
     return def->dim == 2 ? &in_2d : &in_3d;
 }
 
+static const char *const extras[] = { "krylov", NULL }; /* of implicit steps */
+static const char *const phases[] = { "sort", "to_grid", "solve", "grid", "to_particles", "plasticity", NULL };
+
 const rp__method rp__elastoplastic_method = {
     .info = { .name = "elastoplastic",
               .summary = "Drucker–Prager elastoplasticity on a material point grid, after Klár et al. 2016",
               .params = table,
-              .fields = explicit_double },
+              .fields = explicit_double,
+              .extras = extras,
+              .phases = phases },
     .params_size = sizeof(rp__elastoplastic_params),
     .dims = 1 << 2 | 1 << 3,
     .fields = fields,

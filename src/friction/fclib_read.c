@@ -467,6 +467,7 @@ rp_result rp_friction_read(const char *path, rp_friction **problem)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_read: the path or the place of the result is NULL");
     if (!rp__file_exists(path))
         return rp__base_fail(RP_NOT_FOUND, "%s: no such file", path);
+    RP_TRY(rp__file_check_regular(path));
     return read_with(path, H5Pcreate(H5P_FILE_ACCESS), problem);
 }
 

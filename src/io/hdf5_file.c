@@ -169,6 +169,7 @@ rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
 {
     memset(h, 0, sizeof *h);
     h->file = -1;
+    RP_TRY(rp__file_check_regular(path));
     FILE *probe = fopen(path, "rb");
     if (!probe)
         return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));

@@ -75,7 +75,8 @@ rp_result rp__io_table_open(rp__io_table *table, const char *path, int64_t last_
 rp_result rp__io_table_sync(rp__io_table *table);
 void rp__io_table_close(rp__io_table *table);
 
-rp_result rp__io_stats_row(rp__io_table *table, const rp_step_stats *stats);
+/* One row; before the first the header, with the columns of the method (NULL: those that the step has). */
+rp_result rp__io_stats_row(rp__io_table *table, const rp_method_info *method, const rp_step_stats *stats);
 /* One row; writes the header before the first. */
 rp_result rp__io_body_row(rp__io_table *table, int64_t step, double time, const char *name, const rp_body_state *body);
 rp_result rp__io_body_header(rp__io_table *table);

@@ -222,6 +222,23 @@ static rp_result holds_run(const char *folder, bool *holds)
     return RP_OK;
 }
 
+/* A link in the place of what a run writes would lead its files, and what --overwrite removes, elsewhere. */
+static rp_result refuse_links(const char *folder)
+{
+    static const char *const names[] = { RP_IO_FRAMES, RP_IO_CHECKPOINTS, "stats.csv", "bodies.csv", RP_IO_ACTIONS };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char *path = rp__file_join(folder, names[k]);
+        if (!path)
+            return RP_OUT_OF_MEMORY;
+        rp_result result = rp__file_is_link(path)
+                               ? rp__base_fail(RP_IO_ERROR, "%s is a symbolic link: a run writes only into its own folder; remove the link", path)
+                               : RP_OK;
+        rp__base_free(path);
+        RP_TRY(result);
+    }
+    return RP_OK;
+}
+
 /* Removes what a run writes, and nothing else. Checkpoints go first: a half-removed run is never resumed. */
 static rp_result clear_run(const char *folder)
 {
@@ -238,6 +255,7 @@ rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overw
 {
     bool holds;
     RP_TRY(rp__file_make_folder(folder));
+    RP_TRY(refuse_links(folder));
     RP_TRY(holds_run(folder, &holds));
     if (holds && !overwrite)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s holds a run already; resume it, choose another folder, or ask to overwrite it",
@@ -400,6 +418,7 @@ rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene
 {
     if (!rp__io_is_folder(folder))
         return rp__base_fail(RP_NOT_FOUND, "%s is not a folder", folder);
+    RP_TRY(refuse_links(folder));
     found f = { 0 };
     rp_scene *new_scene = NULL;
     rp_sim *new_sim = NULL;
@@ -527,7 +546,7 @@ static rp_result body_rows(rp_output *output, const rp_sim *sim, int64_t step, d
 
 rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
 {
-    RP_TRY(rp__io_stats_row(&output->stats, stats));
+    RP_TRY(rp__io_stats_row(&output->stats, rp_method_find(rp_sim_definition(sim)->method), stats));
     RP_TRY(body_rows(output, sim, stats->step, stats->time));
     RP_TRY(write_actions(output, sim, false));
     RP_TRY(write_frame(output, sim));
@@ -555,7 +574,7 @@ static rp_result write_aside(const rp_output *output, rp_sim *sim, const char *n
 rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
 {
     if (stats) {
-        RP_TRY(rp__io_stats_row(&output->stats, stats));
+        RP_TRY(rp__io_stats_row(&output->stats, rp_method_find(rp_sim_definition(sim)->method), stats));
         RP_TRY(body_rows(output, sim, stats->step, stats->time));
     }
     return write_aside(output, sim, RP_IO_LAST, output->fields);

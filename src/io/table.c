@@ -179,17 +179,33 @@ static const column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* step, time, …, the extras, ms_step, ms_PHASE …, ms_other: the time of phases that were not there in the first row. */
-static rp_result stats_header(rp__io_table *table, const rp_step_stats *stats)
+static bool among(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* Names of the method first, whatever the first step had to do; then those that it has besides. */
+static void put_names(rp__text *text, const char *before, const char *const *own, const char *const *names, int count)
+{
+    for (const char *const *n = own; n && *n; n++)
+        rp__text_append(text, ",%s%s", before, *n);
+    for (int k = 0; k < count; k++)
+        if (!among(own, names[k]))
+            rp__text_append(text, ",%s%s", before, names[k]);
+}
+
+/* step, time, …, the extras, ms_step, ms_PHASE …, ms_other: the time of phases that have no column. */
+static rp_result stats_header(rp__io_table *table, const rp_method_info *method, const rp_step_stats *stats)
 {
     rp__text text = { 0 };
     for (int c = 0; c < COLUMNS; c++)
         rp__text_append(&text, "%s%s", c ? "," : "", columns[c].name);
-    for (int e = 0; e < stats->extra_count; e++)
-        rp__text_append(&text, ",%s", stats->extra_name[e]);
+    put_names(&text, "", method ? method->extras : NULL, stats->extra_name, stats->extra_count);
     rp__text_append_string(&text, ",ms_step");
-    for (int p = 0; p < stats->phase_count; p++)
-        rp__text_append(&text, ",ms_%s", stats->phase_name[p]);
+    put_names(&text, "ms_", method ? method->phases : NULL, stats->phase_name, stats->phase_count);
     rp__text_append_string(&text, ",ms_other");
     return put_header(table, &text);
 }
@@ -247,10 +263,10 @@ static void put_cell(rp__text *text, const rp__io_table *table, const char *name
         } /* an extra that this step does not have: an empty cell */
 }
 
-rp_result rp__io_stats_row(rp__io_table *table, const rp_step_stats *stats)
+rp_result rp__io_stats_row(rp__io_table *table, const rp_method_info *method, const rp_step_stats *stats)
 {
     if (table->column_count == 0)
-        RP_TRY(stats_header(table, stats));
+        RP_TRY(stats_header(table, method, stats));
     rp__text text = { 0 };
     for (int c = 0; c < table->column_count; c++) {
         if (c)

@@ -55,16 +55,38 @@ static void test_rows(void **state)
     rp__io_table table;
     assert_int_equal(rp__io_table_open(&table, path, -1), RP_OK);
     rp_step_stats stats = row(1);
-    assert_int_equal(rp__io_stats_row(&table, &stats), RP_OK);
+    assert_int_equal(rp__io_stats_row(&table, NULL, &stats), RP_OK);
     file_is(HEADER ROW1); /* there as soon as it is written */
     stats = row(2);
     stats.phase_count = 2;
     stats.phase_name[1] = "emit";
     stats.phase_ms[1] = 0.75;
     stats.extra_name[0] = "new";
-    assert_int_equal(rp__io_stats_row(&table, &stats), RP_OK);
+    assert_int_equal(rp__io_stats_row(&table, NULL, &stats), RP_OK);
     rp__io_table_close(&table);
     file_is(HEADER ROW1 ROW2);
+}
+
+/* The columns of a method are there from the first row on, also when that step had nothing to do. */
+static void test_columns_of_the_method(void **state)
+{
+    (void)state;
+    static const char *const extras[] = { "slip", "stick", NULL }, *const phases[] = { "sort", "solve", NULL };
+    rp_method_info method = { .name = "some", .extras = extras, .phases = phases };
+    rp__io_table table;
+    unlink(path);
+    assert_int_equal(rp__io_table_open(&table, path, -1), RP_OK);
+    rp_step_stats stats = row(1);
+    stats.extra_count = stats.phase_count = 0;
+    assert_int_equal(rp__io_stats_row(&table, &method, &stats), RP_OK);
+    stats = row(2);
+    assert_int_equal(rp__io_stats_row(&table, &method, &stats), RP_OK);
+    rp__io_table_close(&table);
+    file_is("step,time,dt,limit,particles,nodes,iterations,residual_mean,residual_max,converged,volume_error,kinetic_energy,"
+            "potential_energy,emitted,removed,outside,clamped,slip,stick,ms_step,ms_sort,ms_solve,ms_other\n"
+            "1,0.1,0.1,cfl,10,20,3,1e-07,2e-07,1,0,0,0,0,0,0,0,,,1.500,0.000,0.000,0.000\n"
+            "2,0.2,0.1,cfl,10,20,3,1e-07,2e-07,1,0,0,0,0,0,0,0,0.5,,1.500,0.000,1.250,0.000\n");
+    unlink(path);
 }
 
 static void append(const char *text)
@@ -88,7 +110,7 @@ static void test_cut(void **state)
     file_is(HEADER ROW1);
     rp_step_stats stats = row(2);
     stats.phase_count = 0; /* a resumed run may name its phases later */
-    assert_int_equal(rp__io_stats_row(&table, &stats), RP_OK);
+    assert_int_equal(rp__io_stats_row(&table, NULL, &stats), RP_OK);
     rp__io_table_close(&table);
     file_is(HEADER ROW1 "2,0.2,0.1,cfl,10,20,3,1e-07,2e-07,1,0,0,0,0,0,0,0,0.5,1.500,0.000,0.000\n");
     assert_int_equal(rp__io_table_open(&table, path, 0), RP_OK);
@@ -107,7 +129,7 @@ static void test_full_disk(void **state)
     rp__io_table table;
     assert_int_equal(rp__io_table_open(&table, path, -1), RP_OK);
     rp_step_stats stats = row(1);
-    assert_int_equal(rp__io_stats_row(&table, &stats), RP_OK);
+    assert_int_equal(rp__io_stats_row(&table, NULL, &stats), RP_OK);
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit old, limit;
     getrlimit(RLIMIT_FSIZE, &old);
@@ -115,7 +137,7 @@ static void test_full_disk(void **state)
     limit.rlim_cur = sizeof(HEADER ROW1) + 20;
     setrlimit(RLIMIT_FSIZE, &limit);
     stats = row(2);
-    rp_result result = rp__io_stats_row(&table, &stats);
+    rp_result result = rp__io_stats_row(&table, NULL, &stats);
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(result, RP_IO_ERROR);
     assert_non_null(strstr(rp_last_error(), "cannot write"));
@@ -150,7 +172,7 @@ static void test_out_of_memory(void **state)
         rp__base_fail_allocation(n);
         result = rp__io_table_open(&table, path, -1);
         if (result == RP_OK)
-            result = rp__io_stats_row(&table, &stats);
+            result = rp__io_stats_row(&table, NULL, &stats);
         rp__base_fail_allocation(0);
         assert_true(result == RP_OK || result == RP_OUT_OF_MEMORY);
         rp__io_table_close(&table);
@@ -164,7 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),   cmocka_unit_test(test_cut),           cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_bodies), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_bodies), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_columns_of_the_method),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

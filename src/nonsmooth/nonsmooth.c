@@ -194,11 +194,18 @@ static int scene_fields(const rp_sim_def *def, const void *unused, rp_field_info
     return count;
 }
 
+static const char *const extras[] = { "take_off",          "stick",                "slide",            "contacts",         "stress_scale", "library_iterations",
+                                      "volume_iterations", "viscosity_iterations", "viscosity_rounds", "dissipated_power", "split",        "merged",
+                                      NULL };
+static const char *const phases[] = { "sort", "assemble", "prepare", "viscosity", "frames", "solve", "keep", "volume", "advect", "split", NULL };
+
 const rp__method rp__nonsmooth_method = {
     .info = { .name = "nonsmooth",
               .summary = "semi-implicit material points with exact Coulomb friction (Daviet and Bertails-Descoubes 2016)",
               .params = params,
-              .fields = fields },
+              .fields = fields,
+              .extras = extras,
+              .phases = phases },
     .params_size = sizeof(rp__nonsmooth_params),
     .dims = 1 << 2 | 1 << 3,
     .body_limit = 64,

@@ -4,6 +4,7 @@
 #include "scene/scene_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TOP(name) \
@@ -235,6 +236,61 @@ static rp_result check_whole(rp__reader *r)
     return RP_OK;
 }
 
+/* `--set materials.snad.friction=1` would make a material that nothing is made of: a slip of the pen. */
+static rp_result check_set_materials(rp__reader *r)
+{
+    const rp_scene *scene = r->scene;
+    const rp__node *materials = rp__scene_get(r->tree.root, "materials");
+    for (const rp__node *m = materials ? materials->first : NULL; m; m = m->next) {
+        const char *name = m->key ? m->key->text : "";
+        if (!m->key || m->key->origin < 0) /* of the file itself: kept for later */
+            continue;
+        bool used = false;
+        for (int i = 0; i < scene->grains.count; i++)
+            used = used || strcmp(RP_ITEM(rp__material_item, scene->materials, RP_ITEM(rp__grains_item, scene->grains, i)->def.material)->def.name, name) == 0;
+        for (int i = 0; i < scene->emitters.count; i++)
+            used = used || strcmp(RP_ITEM(rp__material_item, scene->materials, RP_ITEM(rp__emitter_item, scene->emitters, i)->def.material)->def.name, name) == 0;
+        if (used)
+            continue;
+        const char *names[64];
+        int n = 0;
+        for (int i = 0; i < scene->materials.count && n < 63; i++)
+            if (strcmp(RP_ITEM(rp__material_item, scene->materials, i)->def.name, name) != 0)
+                names[n++] = RP_ITEM(rp__material_item, scene->materials, i)->def.name;
+        names[n] = NULL;
+        char hint[1200];
+        return rp__scene_fail(&r->tree, m->key, "no grains and no emitter are made of a material '%.100s'%s", name,
+                              rp__scene_suggest(name, names, hint, sizeof hint));
+    }
+    return RP_OK;
+}
+
+static bool body_has_name(const rp_scene *scene, const char *name)
+{
+    for (int i = 0; i < scene->bodies.count; i++)
+        if (strcmp(RP_ITEM(rp__body_item, scene->bodies, i)->def.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Bodies without a name are called body0, body1, … by their place in the list, as --set counts them. */
+static rp_result name_bodies(rp_scene *scene)
+{
+    for (int i = 0; i < scene->bodies.count; i++) {
+        rp_body_def *def = &RP_ITEM(rp__body_item, scene->bodies, i)->def;
+        char name[64];
+        if (def->name && def->name[0])
+            continue;
+        snprintf(name, sizeof name, "body%d", i);
+        for (size_t length = strlen(name); body_has_name(scene, name) && length + 1 < sizeof name; length++)
+            memcpy(name + length, "_", 2);
+        def->name = rp__scene_pool_copy(&scene->pool, name, strlen(name));
+        if (!def->name)
+            return RP_OUT_OF_MEMORY;
+    }
+    return RP_OK;
+}
+
 rp_result rp__scene_read_top(rp__reader *r)
 {
     rp_scene *scene = r->scene;
@@ -261,5 +317,7 @@ rp_result rp__scene_read_top(rp__reader *r)
     }
     RP_TRY(read_methods(r));
     RP_TRY(check_whole(r));
+    RP_TRY(check_set_materials(r));
+    RP_TRY(name_bodies(scene));
     return gather(scene);
 }

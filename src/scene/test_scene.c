@@ -352,7 +352,7 @@ static void test_set(void **state)
 {
     (void)state;
     const char *const set[] = { "cell_size=5 cm", "materials.mud.friction=0.25", "grains.heap.fill=0.5", "grains.1.velocity=[0, 0, 3]",
-                                "ballistic.restitution=1", "walls.left=slip", "picture.width=99", "materials.new={preset: gravel}",
+                                "ballistic.restitution=1", "walls.left=slip", "picture.width=99", "materials.new={preset: gravel}", "grains.1.material=new",
                                 "materials.sand.cohesion={keys: [[0, 1], [1, 2]]}", "title=a = b", "bodies.0.motor.speed=5 m/s" };
     rp_scene *scene = parse_with(everything, set, sizeof set / sizeof *set);
     const rp_sim_def *def = rp_scene_sim_def(scene);

@@ -241,6 +241,7 @@ rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
     RP_TRY(rp__shape_check_positive("mesh", "scale", scale));
     if (!rp__file_exists(path))
         return rp__base_fail(RP_NOT_FOUND, "%s: there is no such mesh file", path);
+    RP_TRY(rp__file_check_regular(path));
     if (!known_format(path))
         return rp__base_fail(RP_UNSUPPORTED, "%s: not a known mesh format; use .obj, .stl, .ply, .gltf or .glb", path);
     char end[8];
