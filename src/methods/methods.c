@@ -1,6 +1,7 @@
 /* The table of methods: to add one is to add a line. Programs register theirs behind. */
 #include "base/error.h"
 #include "ballistic/ballistic.h"
+#include "contact/contact.h"
 #include "elastoplastic/elastoplastic.h"
 #include "nonsmooth/nonsmooth.h"
 #include "sim/method.h"
@@ -12,6 +13,7 @@ static const rp__method *const methods[] = {
     &rp__nonsmooth_method,
     &rp__elastoplastic_method,
     &rp__ballistic_method,
+    &rp__contact_method,
 };
 
 enum { COUNT = sizeof methods / sizeof *methods, MOST = 64 };
