@@ -57,6 +57,10 @@ struct rp_method {
 
     /* Node fields for output; arrays belong to the method until its next call. NULL: none. */
     rp_result (*grid_fields)(void *state, const rp_world *world, const rp_field_view **views, int *count, int64_t *nodes);
+
+    /* Fibres of the scene as polylines; arrays belong to the method until its next call. NULL: it knows no fibres, and scenes with
+     * fibres are refused. */
+    rp_result (*fibres)(void *state, const rp_world *world, rp_fibres_view *view);
 };
 
 RP_API rp_method rp_default_method(void); /* 2D and 3D, no parameter, no function */

@@ -150,6 +150,36 @@ typedef struct rp_fluid_def {
     double drive[3];              /* pressure drop a length that drives the flow [Pa/m] */
     rp_fluid_wall wall[6];
 } rp_fluid_def;
+/* ---- fibres: elastic rods, for methods that know them (contact) ---- */
+
+typedef enum rp_fibre_end { RP_FIBRE_FREE, RP_FIBRE_PINNED, RP_FIBRE_CLAMPED } rp_fibre_end;
+typedef enum rp_fibre_rest { RP_REST_STRAIGHT, RP_REST_AS_GIVEN, RP_REST_SAG_FREE } rp_fibre_rest;
+typedef enum rp_fibre_section { RP_SECTION_ELLIPSE, RP_SECTION_RECTANGLE } rp_fibre_section;
+
+/* Fibres of one kind. The table rp_fibres_table drives the scene parser, the ranges, the schema and the reference page. */
+typedef struct rp_fibres_def {
+    const char *name;
+    const double *nodes;          /* x y z each, fibre after fibre [m] */
+    const int32_t *counts;        /* nodes of each fibre; at least 2 */
+    int64_t count;                /* fibres */
+    int body, tip_body;           /* scripted bodies that carry the fixed roots and tips; -1: they stand still */
+    int section;                  /* rp_fibre_section */
+    double radius;                /* half of the width when that is not given [m] */
+    double width, height;         /* of the section, along its two axes; 0: twice the radius */
+    double density, youngs_modulus, poisson_ratio;
+    double friction;              /* with each other; with others the geometric mean of the two */
+    double damping;               /* internal [s] */
+    double stretch;               /* strain allowed under ten times the weight: lowers the stiffness of stretch; 0: as the material is */
+    int root, tip;                /* rp_fibre_end */
+    int rest;                     /* rp_fibre_rest */
+    double curvature, curvature_2, twist; /* natural, of a straight rest shape [1/m], [rad/m] */
+    double director[3];           /* the first axis of the section at the root; 0 0 0: any */
+    double velocity[3];           /* at the start */
+    char *colour;
+} rp_fibres_def;
+
+RP_API rp_fibres_def rp_default_fibres_def(void);
+RP_API const rp_param *rp_fibres_table(void);
 
 typedef enum rp_outside { RP_OUTSIDE_ERROR, RP_OUTSIDE_DELETE, RP_OUTSIDE_CLAMP } rp_outside;
 
@@ -173,6 +203,8 @@ typedef struct rp_sim_def {
     const rp_body_def *bodies;
     int body_count;
     const rp_fluid_def *fluid;    /* NULL: none */
+    const rp_fibres_def *fibres;
+    int fibres_count;
     const char *method;           /* "nonsmooth", "ballistic", … */
     const void *method_params;    /* struct of the method's table (rp_params_data); NULL = defaults */
     double frame_rate;            /* [1/s] */
@@ -289,6 +321,18 @@ RP_API const char *rp_sim_body_name(const rp_sim *sim, int index);
 RP_API rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out);
 RP_API rp_shape *rp_sim_body_shape(const rp_sim *sim, int index);        /* in its own frame; not retained */
 RP_API rp_result rp_sim_wall_force(const rp_sim *sim, int face, double force[3]);
+
+/* Fibres as polylines: nodes of fibre i are first[i] … first[i + 1] - 1. Valid until the next step. */
+typedef struct rp_fibres_view {
+    int64_t count, nodes;
+    const int64_t *first;         /* count + 1 */
+    const int32_t *kind;          /* of a fibre: which rp_fibres_def */
+    const double *position;       /* x y z each */
+    const double *velocity;
+    const double *radius;         /* of a node */
+    const double *tension;        /* of a node: mean of its edges [N] */
+} rp_fibres_view;
+RP_API rp_result rp_sim_fibres(rp_sim *sim, rp_fibres_view *view); /* none: count = 0 */
 
 /* ---- checkpoints: everything that the next step depends on, to the bit; io writes them to files ---- */
 

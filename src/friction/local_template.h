@@ -42,7 +42,7 @@ static inline void RP_LOCAL(rp__friction_project)(double mu, double *x)
     for (int i = 1; i < RP_LOCAL_D; i++)
         tangent += x[i] * x[i];
     tangent = sqrt(tangent);
-    if (tangent <= mu * x[0])
+    if (x[0] >= 0 && tangent <= mu * x[0]) /* without friction the second alone would hold for pulls straight along the normal */
         return;
     /* Below the polar cone the nearest point is the apex; else a point of the surface, at normal height n. */
     double n = (x[0] + mu * tangent) / (1 + mu * mu);

@@ -196,6 +196,16 @@ static void test_eigen_against_math(void **state)
     }
 }
 
+static void test_projection_without_friction(void **state)
+{
+    (void)state;
+    double pull[3] = { -2, 0, 0 }, push[3] = { 2, 0, 0 }, aside[3] = { 1, 3, -4 };
+    rp__friction_project_c3(0, pull);
+    rp__friction_project_c3(0, push);
+    rp__friction_project_c3(0, aside);
+    assert_true(pull[0] == 0 && push[0] == 2 && aside[0] == 1 && aside[1] == 0 && aside[2] == 0);
+}
+
 /* The projection is the nearest point: inside stays, the rest of the distance is orthogonal to it and points into the polar cone. */
 static void test_projection(void **state)
 {
@@ -225,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_extreme_friction),    cmocka_unit_test(test_bad_blocks),
         cmocka_unit_test(test_singular_block),      cmocka_unit_test(test_eigen_against_math),
         cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_projection_without_friction),
     };
     return cmocka_run_group_tests_name("one contact", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The table of methods: to add one is to add a line. Programs register theirs behind. */
 #include "base/error.h"
 #include "ballistic/ballistic.h"
+#include "contact/contact.h"
 #include "diphasic/diphasic.h"
 #include "elastoplastic/elastoplastic.h"
 #include "nonsmooth/nonsmooth.h"
@@ -15,6 +16,7 @@ static const rp__method *const methods[] = {
     &rp__elastoplastic_method,
     &rp__pbd_method,
     &rp__ballistic_method,
+    &rp__contact_method,
     &rp__diphasic_method,
 };
 

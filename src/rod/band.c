@@ -72,6 +72,30 @@ void rp__rod_band_solve(const double *factor, int n, double *vector)
     rp__rod_band_solve_from(factor, n, 0, vector);
 }
 
+void rp__rod_band_solve3(const double *factor, int n, int first, double *v)
+{
+    for (int i = first; i < n; i++) {
+        const double *row = factor + (size_t)i * R;
+        int from = i - first < B ? B - (i - first) : 0;
+        double x = v[3 * i], y = v[3 * i + 1], z = v[3 * i + 2];
+        for (int k = from; k < B; k++) {
+            const double *w = v + 3 * (i - B + k);
+            x -= row[k] * w[0], y -= row[k] * w[1], z -= row[k] * w[2];
+        }
+        v[3 * i] = x * row[B], v[3 * i + 1] = y * row[B], v[3 * i + 2] = z * row[B];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        const double *row = factor + (size_t)i * R;
+        int from = i < B ? B - i : 0;
+        double x = v[3 * i] * row[B], y = v[3 * i + 1] * row[B], z = v[3 * i + 2] * row[B];
+        v[3 * i] = x, v[3 * i + 1] = y, v[3 * i + 2] = z;
+        for (int k = from; k < B; k++) {
+            double *w = v + 3 * (i - B + k);
+            w[0] -= row[k] * x, w[1] -= row[k] * y, w[2] -= row[k] * z;
+        }
+    }
+}
+
 void rp__rod_band_fix(double *band, int n, int index, double value, double *right)
 {
     double *row = band + (size_t)index * R;

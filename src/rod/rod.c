@@ -305,6 +305,15 @@ void rp__rod_solve(const rp__rod *rod, const double *factor, double *vector)
     rp__rod_band_solve(factor, rp__rod_unknowns(rod), vector);
 }
 
+void rp__rod_solve3(const rp__rod *rod, const double *factor, int first, double *vectors)
+{
+    int from;
+    for (int end = 0; end < 2; end++)
+        for (int count = rp__rod_fixed(rod, end, &from), k = 0; k < count; k++)
+            memset(vectors + 3 * (from + k), 0, 3 * sizeof *vectors);
+    rp__rod_band_solve3(factor, rp__rod_unknowns(rod), first, vectors);
+}
+
 rp_result rp__rod_free_velocity(const rp__rod *rod, double dt, double damping, const double *force, double *factor, double *velocity)
 {
     int n = rp__rod_unknowns(rod);

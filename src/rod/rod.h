@@ -141,6 +141,8 @@ void rp__rod_stiffen(const rp__rod *rod, rp__rod_stiffness kind, double elastic,
  * `force` (all unknowns) is external, or NULL. */
 rp_result rp__rod_factorise(const rp__rod *rod, double dt, double damping, double *band);
 void rp__rod_solve(const rp__rod *rod, const double *factor, double *vector); /* A⁻¹ v, zero where unknowns are fixed */
+/* The same for three vectors at once, that lie beside each other (three numbers an unknown) and are zero before unknown `first`. */
+void rp__rod_solve3(const rp__rod *rod, const double *factor, int first, double *vectors);
 rp_result rp__rod_free_velocity(const rp__rod *rod, double dt, double damping, const double *force, double *factor, double *velocity);
 
 /* ---- band matrices: row i holds columns i - 10 … i, element (i, j) at i * 11 + j - i + 10 ---- */
@@ -149,6 +151,7 @@ bool rp__rod_band_factorise(double *band, int n); /* Cholesky, in place; false: 
 void rp__rod_band_solve(const double *factor, int n, double *vector);
 /* The same on an interval: vector is zero outside [first, last), what comes before the solution's first non-zero row is skipped. */
 void rp__rod_band_solve_from(const double *factor, int n, int first, double *vector);
+void rp__rod_band_solve3(const double *factor, int n, int first, double *vectors);
 /* Makes unknown `index` a row of the identity with right side `value`; `right` may be NULL. */
 void rp__rod_band_fix(double *band, int n, int index, double value, double *right);
 bool rp__rod_band_factorise_ref(double *band, int n);

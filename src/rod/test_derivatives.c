@@ -142,6 +142,11 @@ static void test_band_solver(void **state)
         rp__rod_band_solve(band, n, p);
         rp__rod_band_solve_from(band, n, n / 2, q);
         assert_memory_equal(p, q, sizeof p);
+        double three[3 * 64] = { 0 };
+        three[3 * (n / 2) + 1] = 1;
+        rp__rod_band_solve3(band, n, n / 2, three);
+        for (int i = 0; i < n; i++)
+            assert_true(fabs(three[3 * i + 1] - p[i]) < 1e-15 && three[3 * i] == 0 && three[3 * i + 2] == 0);
         band[0] = band[RP_ROD_BAND] = -1;
         assert_false(rp__rod_band_factorise(band, n));
         rp__base_free(band);

@@ -303,6 +303,71 @@ static void bodies(rp__text *out, const rp_scene *scene)
     }
 }
 
+static void shape_member(rp__text *out, int indent, const char *key, const rp__shape_spec *spec)
+{
+    if (!spec)
+        return;
+    rp__text_append(out, "%*s%s: ", indent, "", key);
+    shape(out, spec);
+    rp__text_append_string(out, "\n");
+}
+
+static void curves(rp__text *out, const rp__strands *strands)
+{
+    const double *x = strands->nodes;
+    rp__text_append_string(out, "    curves:\n");
+    for (int64_t k = 0; k < strands->count; ++k) {
+        rp__text_append_string(out, "      - [");
+        for (int i = 0; i < strands->counts[k]; ++i, x += 3) {
+            rp__text_append_string(out, i ? ", " : "");
+            vector(out, x, 3);
+        }
+        rp__text_append_string(out, "]\n");
+    }
+}
+
+static void fibres(rp__text *out, const rp_scene *scene)
+{
+    if (scene->fibres.count)
+        rp__text_append_string(out, "\nfibres:\n");
+    for (int i = 0; i < scene->fibres.count; ++i) {
+        const rp__fibres_item *item = RP_ITEM(rp__fibres_item, scene->fibres, i);
+        open_item(out, item->def.name);
+        for (int e = 0; e < 2; ++e) {
+            int body = e == 0 ? item->def.body : item->def.tip_body;
+            if (body < 0)
+                continue;
+            rp__text_append_string(out, e == 0 ? "    body: " : "    tip_body: ");
+            rp__text_append_quoted(out, RP_ITEM(rp__body_item, scene->bodies, body)->def.name);
+            rp__text_append_string(out, "\n");
+        }
+        members(out, 4, rp_fibres_table(), &item->def, NULL);
+        if (item->path && item->segments > 0)
+            rp__text_append(out, "    segments: %lld\n", (long long)item->segments);
+        if (item->file) {
+            rp__text_append_string(out, "    unit: ");
+            number(out, item->unit);
+            rp__text_append_string(out, "\n");
+        }
+        if (item->path || item->file) {
+            rp__text_append_string(out, item->path ? "    path: " : "    file: ");
+            rp__text_append_quoted(out, item->path ? item->path : item->file);
+            rp__text_append_string(out, "\n");
+        } else if (item->has_groom) {
+            rp__text_append_string(out, "    groom:\n");
+            shape_member(out, 6, "shape", item->groom.shape_spec);
+            shape_member(out, 6, "within", item->groom.within_spec);
+            members(out, 6, rp__scene_groom_table(), &item->groom, NULL);
+        } else if (item->has_scatter) {
+            rp__text_append_string(out, "    scatter:\n");
+            shape_member(out, 6, "shape", item->scatter.shape_spec);
+            members(out, 6, rp__scene_scatter_table(), &item->scatter, NULL);
+        } else {
+            curves(out, &item->strands);
+        }
+    }
+}
+
 /* ---- the rest ---- */
 
 static void world(rp__text *out, const rp_scene *scene)
@@ -389,6 +454,7 @@ rp_result rp_scene_format(const rp_scene *scene, char **yaml)
     materials(&out, &scene->sim);
     sources(&out, scene);
     bodies(&out, scene);
+    fibres(&out, scene);
     output(&out, &scene->output);
     rp_result result = rp__text_result(&out);
     if (result == RP_OK)

@@ -22,6 +22,7 @@ TOP(grains)
 TOP(emitters)
 TOP(sinks)
 TOP(bodies)
+TOP(fibres)
 TOP(output)
 TOP(camera)
 TOP(picture)
@@ -60,6 +61,7 @@ static const rp__scene_key top_keys[] = {
     { "sinks", "list of sinks", LIST("sink"), "where grains go", "", top_sinks },
     { "bodies", "list of bodies", LIST("body"), "what grains meet", "", top_bodies },
     { "colliders", "list of bodies", LIST("body"), "the same as bodies", "", top_bodies },
+    { "fibres", "list of fibres", LIST("fibres"), "elastic fibres, of the method `contact`", "", top_fibres },
     { "output", "output", REF("output"), "files of the run", "", top_output },
     { "camera", "camera", REF("camera"), "how it is looked at", "", top_camera },
     { "picture", "picture", REF("picture"), "how it is drawn", "", top_picture },
@@ -208,6 +210,7 @@ static rp_result gather(rp_scene *scene)
     GATHER(emitters, rp__emitter_item, rp_emitter_def, emitters, emitter_count);
     GATHER(sinks, rp__sink_item, rp_sink_def, sinks, sink_count);
     GATHER(bodies, rp__body_item, rp_body_def, bodies, body_count);
+    GATHER(fibres, rp__fibres_item, rp_fibres_def, fibres, fibres_count);
     sim->material_keys = scene->keys.items;
     sim->material_key_count = scene->keys.count;
     sim->duration = s->duration;

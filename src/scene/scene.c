@@ -74,6 +74,7 @@ void rp_scene_destroy(rp_scene *scene)
         rp_motion_release(RP_ITEM(rp__body_item, scene->bodies, i)->def.motion);
         rp_mesh_sequence_release(RP_ITEM(rp__body_item, scene->bodies, i)->def.sequence);
     }
+    rp__scene_free_fibres(scene);
     for (int i = 0; i < scene->methods.count; ++i)
         rp_params_destroy(RP_ITEM(rp__method_item, scene->methods, i)->params);
     rp_expression_release(scene->fluid.velocity_field);

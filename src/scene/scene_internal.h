@@ -4,6 +4,7 @@
 #define RP_SCENE_INTERNAL_H
 
 #include "base/text.h"
+#include "scene/groom.h"
 #include "scene/tree.h"
 
 #include <repose/scene.h>
@@ -84,6 +85,30 @@ typedef struct rp__body_item {
     rp__sequence_spec sequence;
 } rp__body_item;
 
+typedef struct rp__groom_item {
+    rp__groom groom;
+    rp_shape *shape, *within;
+    rp__shape_spec *shape_spec, *within_spec;
+} rp__groom_item;
+
+typedef struct rp__scatter_item {
+    rp__scatter scatter;
+    rp_shape *shape;
+    rp__shape_spec *shape_spec;
+} rp__scatter_item;
+
+/* Fibres: the definition first, then where its nodes come from. */
+typedef struct rp__fibres_item {
+    rp_fibres_def def;
+    int64_t segments;
+    double unit;
+    rp__strands strands;
+    const char *path, *file;     /* NULL: not from there */
+    bool has_groom, has_scatter;
+    rp__groom_item groom;
+    rp__scatter_item scatter;
+} rp__fibres_item;
+
 typedef struct rp__method_item {
     const rp_method_info *info;
     rp_params *params;
@@ -110,7 +135,7 @@ struct rp_scene {
     rp_output_def output;
     rp_fluid_def fluid;
     const char *fluid_field;
-    rp__list materials, grains, emitters, sinks, bodies, methods, keys;
+    rp__list materials, grains, emitters, sinks, bodies, fibres, methods, keys;
 };
 
 #define RP_ITEM(type, list, index) (&((type *)(list).items)[index])
@@ -151,12 +176,13 @@ typedef struct rp__scene_block {
 extern const rp__scene_block rp__scene_top, rp__scene_domain, rp__scene_gravity, rp__scene_walls, rp__scene_wall,
     rp__scene_surface, rp__scene_fluid, rp__scene_fluid_walls, rp__scene_fluid_wall, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
     rp__scene_joint, rp__scene_motor, rp__scene_sequence, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
-    rp__scene_camera_key, rp__scene_picture;
+    rp__scene_camera_key, rp__scene_picture, rp__scene_fibres, rp__scene_groom_block, rp__scene_scatter_block;
 extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the order of the reference; ends with NULL */
 
 /* Large enough for the target of any block. */
 typedef union rp__scene_target {
     rp_body_def body;
+    rp__fibres_item fibres;
     rp_material_def material;
     rp_fluid_def fluid;
     rp_output_def output;
@@ -212,6 +238,8 @@ rp_result rp__scene_read_grains(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_emitters(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_sinks(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_bodies(rp__reader *reader, const rp__node *value);
+rp_result rp__scene_read_fibres(rp__reader *reader, const rp__node *value);
+void rp__scene_free_fibres(rp_scene *scene);
 rp_result rp__scene_read_output(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_camera(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_picture(rp__reader *reader, const rp__node *value);
@@ -242,6 +270,8 @@ const rp_param *rp__scene_body_table(void);
 const rp_param *rp__scene_wall_table(void);
 const rp_param *rp__scene_surface_table(void);
 const rp_param *rp__scene_joint_table(void);
+const rp_param *rp__scene_groom_table(void);
+const rp_param *rp__scene_scatter_table(void);
 
 typedef struct rp__motor_draft { /* NaN: not given */
     double force, torque, speed, angular_speed, largest_force, largest_torque;

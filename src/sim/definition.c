@@ -236,6 +236,7 @@ rp_result rp__sim_check(const rp_sim_def *def)
         return rp__base_fail(RP_NOT_FOUND, "there is no method '%s'", def->method ? def->method : "");
     if (!(method->dims & 1 << def->dim))
         return rp__base_fail(RP_UNSUPPORTED, "method '%s' does not run in %dD", method->info.name, def->dim);
+    RP_TRY(rp__sim_check_fibres(def, method));
     if (def->method_params) {
         rp_result result = rp__param_check(method->info.params, def->method_params);
         if (result != RP_OK)
@@ -302,6 +303,7 @@ rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def)
         if (!sim->def.fluid)
             return RP_OUT_OF_MEMORY;
     }
+    RP_TRY(rp__sim_copy_fibres(sim, def));
     rp_grains_def *grains = COPY_ARRAY(grains, grains_count);
     rp_emitter_def *emitters = COPY_ARRAY(emitters, emitter_count);
     rp_sink_def *sinks = COPY_ARRAY(sinks, sink_count);

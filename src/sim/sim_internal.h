@@ -81,6 +81,10 @@ rp_result rp__sim_check_body(const rp_body_def *body);
 rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def);
 void rp__sim_release_definition(rp_sim *sim);
 
+/* fibres.c */
+rp_result rp__sim_check_fibres(const rp_sim_def *def, const rp__method *method);
+rp_result rp__sim_copy_fibres(rp_sim *sim, const rp_sim_def *def);
+
 /* fill.c */
 double rp__sim_spacing(const rp_sim_def *def, double per_cell);
 rp_result rp__sim_fill(rp_sim *sim);

@@ -1,0 +1,481 @@
+/* The problem of a step: velocities without contacts, contacts that count, H, Y = A⁻¹ H, the diagonal of W = Hᵀ Y, colours. */
+#include "contact/state.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <string.h>
+
+enum { CHUNK = 64, WORDS = 16 };
+
+/* Room for `count` elements in an array of the system; its capacity is one of the list. */
+#define GROW(y, member, slot, count) rp__base_grow(&(y)->member, &(y)->capacities[slot], (count) + 1, sizeof *(y)->member)
+
+void rp__contact_free_system(rp__contact_system *y)
+{
+    void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
+                    y->mu, y->r, y->u, y->w, y->moment, y->touch_first, y->touching, y->color_first, y->color_items };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        rp__base_free(all[i]);
+}
+
+/* ---- velocities without contacts ---- */
+
+typedef struct work {
+    rp__contact_state *s;
+    const rp__world *world;
+    double dt;
+    rp_result *results;
+} work;
+
+static void move_fibres(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    rp__contact_system *y = &w->s->system;
+    for (int64_t k = begin; k < end; k++) {
+        rp__contact_fibre *f = &w->s->fibres[k];
+        rp__rod *rod = f->rod;
+        int n = rp__rod_unknowns(rod);
+        double *force = y->product + f->first;
+        memset(force, 0, (size_t)n * sizeof *force);
+        for (int i = 0; i <= rod->edges; i++)
+            for (int a = 0; a < 3; a++)
+                force[4 * i + a] = rod->mass[4 * i + a] * w->world->def->gravity[a];
+        rp__pose stays = rp__pose_identity();
+        for (int e = 0; e < 2; e++) {
+            int body = e == 0 ? f->def->body : f->def->tip_body;
+            const rp__body *b = body >= 0 ? &w->world->bodies[body] : NULL;
+            if (rod->end[e] != RP_ROD_FREE)
+                rp__rod_drive(rod, e, b ? &b->pose : &stays, b ? &b->pose_next : &stays, w->dt);
+        }
+        w->results[k] = rp__rod_free_velocity(rod, w->dt, f->damping, force, f->factor, y->free_velocity + f->first);
+    }
+}
+
+rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt)
+{
+    rp__contact_system *y = &s->system;
+    rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
+    y->dim = s->dim;
+    y->objects = g.count + world->body_count + s->fibre_count;
+    if (!GROW(y, object_first, 0, y->objects + 1))
+        return RP_OUT_OF_MEMORY;
+    int64_t at = 0;
+    for (int64_t o = 0; o < y->objects; o++) {
+        y->object_first[o] = at;
+        int64_t fibre = o - g.count - world->body_count;
+        if (fibre >= 0)
+            s->fibres[fibre].first = at;
+        at += fibre >= 0 ? rp__rod_unknowns(s->fibres[fibre].rod) : 6;
+    }
+    y->object_first[y->objects] = y->size = at;
+    if (!GROW(y, free_velocity, 1, at) || !GROW(y, velocity, 2, at) || !GROW(y, product, 3, at))
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < g.count; i++)
+        for (int a = 0; a < 3; a++) {
+            y->free_velocity[6 * i + a] = a < s->dim ? g.v[a][i] + dt * world->def->gravity[a] : 0;
+            y->free_velocity[6 * i + 3 + a] = s->dim == 3 || a == 2 ? g.spin[a][i] : 0;
+        }
+    for (int b = 0; b < world->body_count; b++) {
+        double *v = y->free_velocity + 6 * (g.count + b);
+        rp__vec3_store(v, world->bodies[b].velocity);
+        rp__vec3_store(v + 3, world->bodies[b].omega);
+    }
+    rp_result *results = RP_NEW_ARRAY(rp_result, s->fibre_count);
+    if (!results)
+        return RP_OUT_OF_MEMORY;
+    work w = { s, world, dt, results };
+    rp__exec_for(s->fibre_count, 4, move_fibres, &w);
+    rp_result result = RP_OK;
+    for (int64_t k = 0; k < s->fibre_count && result == RP_OK; k++)
+        if (results[k] != RP_OK)
+            result = rp__base_fail(results[k], "fibre %lld of '%s' has diverged: its matrix is not finite", (long long)k, s->fibres[k].def->name);
+    rp__base_free(results);
+    return result;
+}
+
+/* ---- which candidates count ---- */
+
+/* Velocity of the surface of one end. */
+static rp__vec3 end_velocity(const rp__contact_state *s, const rp__contact_end *e, const double *velocity)
+{
+    const rp__contact_system *y = &s->system;
+    const double *v = velocity + y->object_first[e->object];
+    if (!rp__contact_is_fibre(s, e->object))
+        return rp__vec3_add(rp__vec3_load(v), rp__vec3_cross(rp__vec3_load(v + 3), e->arm));
+    v += 4 * e->part;
+    return e->place < 0 ? rp__vec3_load(v) : rp__vec3_axpy(e->place, rp__vec3_load(v + 4), rp__vec3_scale(1 - e->place, rp__vec3_load(v)));
+}
+
+double rp__contact_closing(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, const double *velocity)
+{
+    (void)world;
+    rp__vec3 u = end_velocity(s, &c->end[0], velocity);
+    u = rp__vec3_sub(u, c->end[1].object == NOTHING ? c->surface : end_velocity(s, &c->end[1], velocity));
+    return rp__vec3_dot(u, c->normal);
+}
+
+/* Of a contact that was there in the last step, or whose neighbour was if it slid to the next segment. */
+static const rp__collide_record *remembered(const rp__contact_state *s, const rp__collide_key *key)
+{
+    const rp__collide_record *found = rp__collide_find(s->memory, s->memory_count, key);
+    for (int k = 0; k < 4 && !found; k++) {
+        rp__collide_key other = *key;
+        uint64_t *name = k < 2 ? &other.a : &other.b;
+        if (*name >> 60 != NAME_SEGMENT || ((*name & 0xfffff) == 0 && k % 2 == 0))
+            continue;
+        *name += k % 2 ? 1 : (uint64_t)-1;
+        found = rp__collide_find(s->memory, s->memory_count, &other);
+    }
+    return found;
+}
+
+/* A candidate counts when it would touch: from the velocities without contacts in the first pass, from those found in the next ones, and
+ * those that held something in the last step. Distances that stay open would only blur the scale of the residuals. */
+rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, double dt, bool first, int64_t *added)
+{
+    rp__contact_system *y = &s->system;
+    *added = 0;
+    if (first)
+        y->count = 0;
+    if (!GROW(y, candidate, 4, s->candidate_count))
+        return RP_OUT_OF_MEMORY;
+    for (int64_t k = 0; k < s->candidate_count; k++) {
+        rp__contact_candidate *c = &s->candidates[k];
+        if (c->contact >= 0)
+            continue;
+        double end = c->gap + dt * rp__contact_closing(s, world, c, first ? y->free_velocity : y->velocity);
+        bool wanted = end < (first ? 0.01 * c->size : -1e-3 * c->size);
+        if (first && !wanted) {
+            const rp__collide_record *old = rp__collide_find(s->memory, s->memory_count, &c->key);
+            wanted = old && (old->impulse[0] != 0 || old->impulse[1] != 0 || old->impulse[2] != 0);
+        }
+        if (!wanted)
+            continue;
+        c->contact = y->count;
+        y->candidate[y->count++] = k;
+        ++*added;
+    }
+    return RP_OK;
+}
+
+/* ---- H and Y ---- */
+
+static void set_axes(rp__contact_system *y, int64_t i, const rp__contact_candidate *c)
+{
+    rp__vec3 n = c->normal, x = { 1, 0, 0 }, z = { 0, 0, 1 };
+    y->axis[i][0] = n;
+    if (y->dim == 2) {
+        y->axis[i][1] = rp__vec3_make(-n.y, n.x, 0);
+        y->axis[i][2] = z;
+        return;
+    }
+    rp__vec3 t = rp__vec3_axpy(-rp__vec3_dot(n, c->along), n, c->along);
+    double length = rp__vec3_norm(t);
+    t = length > 1e-3 * rp__vec3_norm(c->along) && length > 0 ? rp__vec3_scale(1 / length, t)
+                                                              : rp__vec3_unit(rp__vec3_cross(fabs(n.z) < 0.9 ? z : x, n), x);
+    y->axis[i][1] = t;
+    y->axis[i][2] = rp__vec3_cross(n, t);
+}
+
+static void set_row(rp__contact_column *c, int row, const rp__vec3 axis[3], rp__vec3 direction, double factor)
+{
+    for (int k = 0; k < 3; k++)
+        c->h[row][k] = factor * rp__vec3_dot(axis[k], direction);
+}
+
+static rp__vec3 unit_axis(int a)
+{
+    return rp__vec3_make(a == 0, a == 1, a == 2);
+}
+
+/* Rows of H: the surface of a rigid thing moves with v + omega×arm; that of a fibre with the mean of its nodes and theta' t×arm, the
+ * twist column, without which fibres cannot roll. */
+static void set_column(const rp__contact_state *s, const rp__contact_end *e, const rp__vec3 axis[3], double sign, rp__contact_column *c)
+{
+    const rp__contact_system *y = &s->system;
+    c->object = e->object;
+    if (!rp__contact_is_fibre(s, e->object)) {
+        c->first = c->y_first = y->object_first[e->object];
+        c->rows = c->y_rows = 6;
+        for (int a = 0; a < 3; a++) {
+            set_row(c, a, axis, unit_axis(a), sign);
+            set_row(c, 3 + a, axis, rp__vec3_cross(unit_axis(a), e->arm), sign);
+        }
+        return;
+    }
+    const rp__rod *rod = rp__contact_fibre_of(s, e->object)->rod;
+    c->y_first = y->object_first[e->object];
+    c->y_rows = rp__rod_unknowns(rod);
+    if (e->place >= 0) { /* x_j theta_j x_j+1 */
+        c->first = c->y_first + 4 * e->part;
+        c->rows = 7;
+        for (int a = 0; a < 3; a++) {
+            set_row(c, a, axis, unit_axis(a), sign * (1 - e->place));
+            set_row(c, 4 + a, axis, unit_axis(a), sign * e->place);
+        }
+        set_row(c, 3, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part), e->arm), sign);
+        return;
+    }
+    /* theta_i-1 x_i theta_i, the mean of the spins of the two edges */
+    bool before = e->part > rp__rod_first(rod), after = e->part < rp__rod_first(rod) + rp__rod_nodes(rod) - 1;
+    int at = 0;
+    c->first = c->y_first + 4 * e->part - before;
+    c->rows = 3 + before + after;
+    if (before)
+        set_row(c, at++, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part - 3), e->arm), sign / (before + after));
+    for (int a = 0; a < 3; a++)
+        set_row(c, at++, axis, unit_axis(a), sign);
+    if (after)
+        set_row(c, at, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part), e->arm), sign / (before + after));
+}
+
+/* Y of one end. */
+static void solve_column(const rp__contact_state *s, const rp__world *world, const rp__contact_grains *g, rp__contact_column *c)
+{
+    double *out = s->system.pool + c->y;
+    if (rp__contact_is_fibre(s, c->object)) {
+        const rp__contact_fibre *f = rp__contact_fibre_of(s, c->object);
+        memset(out, 0, 3 * (size_t)c->y_rows * sizeof *out);
+        memcpy(out + 3 * (c->first - c->y_first), c->h, 3 * (size_t)c->rows * sizeof *out);
+        rp__rod_solve3(f->rod, f->factor, (int)(c->first - c->y_first), out);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        double in[6], to[6];
+        for (int r = 0; r < 6; r++)
+            in[r] = c->h[r][k];
+        if (c->object < g->count) {
+            rp__vec3_store(to, rp__vec3_scale(1 / g->mass[c->object], rp__vec3_load(in)));
+            rp__vec3_store(to + 3, rp__contact_turn(g, c->object, rp__vec3_load(in + 3)));
+        } else {
+            double m[36];
+            rp__body_inverse_mass(&world->bodies[c->object - g->count], m);
+            for (int r = 0; r < 6; r++) {
+                to[r] = 0;
+                for (int q = 0; q < 6; q++)
+                    to[r] += m[6 * r + q] * in[q];
+            }
+        }
+        if (s->dim == 2)
+            to[2] = to[3] = to[4] = 0;
+        for (int r = 0; r < 6; r++)
+            out[3 * r + k] = to[r];
+    }
+}
+
+/* W_ii += H_aᵀ Y_b over the rows that both have. */
+static void add_diagonal(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w)
+{
+    const double *to = y->pool + b->y;
+    for (int r = 0; r < a->rows; r++)
+        for (int i = 0; i < y->dim; i++)
+            for (int j = 0; j < y->dim; j++)
+                w[i * y->dim + j] += a->h[r][i] * to[3 * (a->first + r - b->y_first) + j];
+}
+
+static void columns_range(void *context, int64_t begin, int64_t end, int worker)
+{
+    work *w = context;
+    (void)worker;
+    rp__contact_system *y = &w->s->system;
+    rp__contact_grains g = rp__contact_grains_of(w->world, w->s->first_field);
+    int d = y->dim;
+    for (int64_t i = begin; i < end; i++) {
+        const rp__contact_candidate *c = &w->s->candidates[y->candidate[i]];
+        rp__contact_column *column = y->column[i];
+        double *diagonal = y->diagonal + i * d * d;
+        memset(diagonal, 0, (size_t)(d * d) * sizeof *diagonal);
+        for (int e = 0; e < 2; e++)
+            if (column[e].object != NOTHING)
+                solve_column(w->s, w->world, &g, &column[e]);
+        for (int e = 0; e < 2; e++)
+            if (column[e].object != NOTHING)
+                add_diagonal(y, &column[e], &column[e], diagonal);
+        if (column[0].object == column[1].object && column[0].object != NOTHING) { /* a fibre that touches itself */
+            add_diagonal(y, &column[0], &column[1], diagonal);
+            add_diagonal(y, &column[1], &column[0], diagonal);
+        }
+        for (int p = 0; p < d; p++) /* symmetric to the bit */
+            for (int q = 0; q < p; q++)
+                diagonal[p * d + q] = diagonal[q * d + p] = 0.5 * (diagonal[p * d + q] + diagonal[q * d + p]);
+        y->mu[i] = c->mu;
+    }
+}
+
+/* ---- who touches what, colours ---- */
+
+static rp_result list_touching(rp__contact_system *y)
+{
+    if (!GROW(y, touch_first, 5, y->objects + 1) || !GROW(y, touching, 6, 2 * y->count))
+        return RP_OUT_OF_MEMORY;
+    memset(y->touch_first, 0, (size_t)(y->objects + 1) * sizeof *y->touch_first);
+    for (int64_t i = 0; i < y->count; i++)
+        for (int e = 0; e < 2; e++)
+            if (y->column[i][e].object != NOTHING)
+                y->touch_first[y->column[i][e].object + 1]++;
+    for (int64_t o = 0; o < y->objects; o++)
+        y->touch_first[o + 1] += y->touch_first[o];
+    for (int64_t i = 0; i < y->count; i++)
+        for (int e = 0; e < 2; e++)
+            if (y->column[i][e].object != NOTHING)
+                y->touching[y->touch_first[y->column[i][e].object]++] = 2 * i + e;
+    memmove(y->touch_first + 1, y->touch_first, (size_t)y->objects * sizeof *y->touch_first);
+    y->touch_first[0] = 0;
+    return RP_OK;
+}
+
+/* The first colour that neither object has; contacts that find none among 1024 have one of their own each. */
+static rp_result colour(rp__contact_system *y)
+{
+    uint64_t *used = rp__base_alloc_zero((size_t)y->objects * WORDS * sizeof *used);
+    int32_t *chosen = RP_NEW_ARRAY(int32_t, y->count);
+    int32_t most = 0, extra = WORDS * 64;
+    if (!used || !chosen || !GROW(y, color_items, 7, y->count)) {
+        rp__base_free(used);
+        rp__base_free(chosen);
+        return RP_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < y->count; i++) {
+        int32_t pick = -1;
+        for (int w = 0; w < WORDS && pick < 0; w++) {
+            uint64_t taken = 0;
+            for (int e = 0; e < 2; e++)
+                taken |= y->column[i][e].object != NOTHING ? used[(int64_t)y->column[i][e].object * WORDS + w] : 0;
+            if (taken == UINT64_MAX)
+                continue;
+            int bit = __builtin_ctzll(~taken);
+            pick = 64 * w + bit;
+            for (int e = 0; e < 2; e++)
+                if (y->column[i][e].object != NOTHING)
+                    used[(int64_t)y->column[i][e].object * WORDS + w] |= (uint64_t)1 << bit;
+        }
+        chosen[i] = pick >= 0 ? pick : extra++;
+        most = chosen[i] + 1 > most ? chosen[i] + 1 : most;
+    }
+    rp__base_free(used);
+    if (!GROW(y, color_first, 8, most + 1)) {
+        rp__base_free(chosen);
+        return RP_OUT_OF_MEMORY;
+    }
+    memset(y->color_first, 0, (size_t)(most + 1) * sizeof *y->color_first);
+    for (int64_t i = 0; i < y->count; i++)
+        y->color_first[chosen[i] + 1]++;
+    for (int32_t c = 0; c < most; c++)
+        y->color_first[c + 1] += y->color_first[c];
+    for (int64_t i = 0; i < y->count; i++)
+        y->color_items[y->color_first[chosen[i]]++] = (int32_t)i;
+    memmove(y->color_first + 1, y->color_first, (size_t)most * sizeof *y->color_first);
+    y->color_first[0] = 0;
+    y->colors = most;
+    rp__base_free(chosen);
+    return RP_OK;
+}
+
+/* What one end has at the beginning of the step, for restitution. */
+static double approach(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c)
+{
+    rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
+    rp__vec3 u = { 0, 0, 0 };
+    for (int e = 0; e < 2; e++) {
+        const rp__contact_end *end = &c->end[e];
+        rp__vec3 v = c->surface;
+        if (end->object != NOTHING && rp__contact_is_fibre(s, end->object))
+            return 0; /* fibres do not bounce: their elasticity is in their matrix */
+        if (end->object != NOTHING && end->object < g.count) {
+            int64_t i = end->object;
+            v = rp__vec3_add(rp__vec3_make(g.v[0][i], g.v[1][i], g.v[2][i]),
+                             rp__vec3_cross(rp__vec3_make(g.spin[0][i], g.spin[1][i], g.spin[2][i]), end->arm));
+        } else if (end->object != NOTHING) {
+            const rp__body *b = &world->bodies[end->object - g.count];
+            v = rp__vec3_add(b->velocity, rp__vec3_cross(b->omega, end->arm));
+        }
+        u = rp__vec3_axpy(e == 0 ? 1 : -1, v, u);
+    }
+    return fmin(0, rp__vec3_dot(u, c->normal));
+}
+
+/* w_N = gap / dt while the surfaces are apart; an overlap is taken away at the rate push × depth / dt, at most a tenth of a radius a step.
+ * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
+static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
+{
+    rp__vec3 axis[3];
+    double e = s->params->restitution;
+    memcpy(axis, s->system.axis[c->contact], sizeof axis);
+    w[0] = c->gap > 0 ? c->gap / dt : fmax(s->params->push * c->gap, -0.1 * c->size) / dt;
+    if (e > 0) {
+        double speed = approach(s, world, c);
+        double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
+        if (c->gap + dt * speed < 0 && -speed > 2 * fall) /* slower ones come to rest */
+            w[0] = e * speed;
+    }
+    w[1] = w[2] = 0;
+    if (c->end[1].object == NOTHING)
+        for (int k = 0; k < 3; k++)
+            w[k] -= rp__vec3_dot(axis[k], c->surface);
+}
+
+rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt, int64_t old_count)
+{
+    rp__contact_system *y = &s->system;
+    int d = y->dim;
+    int64_t n = y->count;
+    if (!GROW(y, axis, 9, n) || !GROW(y, column, 10, n) || !GROW(y, diagonal, 11, n * d * d) || !GROW(y, b, 12, n * d) || !GROW(y, mu, 13, n) ||
+        !GROW(y, r, 14, n * d) || !GROW(y, u, 15, n * d) || !GROW(y, w, 16, n * d) || !GROW(y, moment, 18, n))
+        return RP_OUT_OF_MEMORY;
+    y->pool_size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+        set_axes(y, i, c);
+        for (int e = 0; e < 2; e++) {
+            rp__contact_column *column = &y->column[i][e];
+            column->object = NOTHING;
+            column->rows = 0;
+            if (c->end[e].object == NOTHING)
+                continue;
+            set_column(s, &c->end[e], y->axis[i], e == 0 ? 1 : -1, column);
+            column->y = y->pool_size;
+            y->pool_size += 3 * column->y_rows;
+        }
+    }
+    if (!GROW(y, pool, 17, y->pool_size))
+        return RP_OUT_OF_MEMORY;
+    work w = { s, world, dt, NULL };
+    rp__exec_for(n, CHUNK, columns_range, &w);
+    RP_TRY(list_touching(y));
+    RP_TRY(colour(y));
+    for (int64_t i = 0; i < n; i++) {
+        const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+        double all[3];
+        set_w(s, world, c, dt, all);
+        for (int k = 0; k < d; k++) {
+            double sum = all[k];
+            for (int e = 0; e < 2; e++)
+                for (int r = 0; r < y->column[i][e].rows; r++)
+                    sum += y->column[i][e].h[r][k] * y->free_velocity[y->column[i][e].first + r];
+            y->w[i * d + k] = all[k];
+            y->b[i * d + k] = sum;
+        }
+        /* warm start: the impulse of the last step in the new axes, back into the cone */
+        const rp__collide_record *old = s->params->warm_start ? remembered(s, &c->key) : NULL;
+        double r[3] = { 0, 0, 0 }, tangential = 0;
+        for (int k = 0; k < d && old; k++)
+            r[k] = rp__vec3_dot(y->axis[i][k], rp__vec3_load(old->impulse));
+        for (int k = 1; k < d; k++)
+            tangential += r[k] * r[k];
+        tangential = sqrt(tangential);
+        if (!(r[0] > 0))
+            r[0] = r[1] = r[2] = 0;
+        for (int k = 1; k < d && tangential > c->mu * r[0]; k++)
+            r[k] *= c->mu * r[0] / tangential;
+        if (i >= old_count)
+            memcpy(y->r + i * d, r, (size_t)d * sizeof *r);
+    }
+    for (int64_t i = old_count; i < n; i++)
+        memset(y->moment[i], 0, sizeof y->moment[i]);
+    if (s->params->rolling_friction > 0)
+        rp__contact_roll_start(s, world, old_count);
+    return RP_OK;
+}
