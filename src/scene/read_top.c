@@ -23,6 +23,7 @@ TOP(emitters)
 TOP(sinks)
 TOP(bodies)
 TOP(fibres)
+TOP(controls)
 TOP(output)
 TOP(camera)
 TOP(picture)
@@ -62,6 +63,7 @@ static const rp__scene_key top_keys[] = {
     { "bodies", "list of bodies", LIST("body"), "what grains meet", "", top_bodies },
     { "colliders", "list of bodies", LIST("body"), "the same as bodies", "", top_bodies },
     { "fibres", "list of fibres", LIST("fibres"), "elastic fibres, of the method `contact`", "", top_fibres },
+    { "controls", "list of controls", LIST("control"), "what keys and gamepads move in `repose play`", "", top_controls },
     { "output", "output", REF("output"), "files of the run", "", top_output },
     { "camera", "camera", REF("camera"), "how it is looked at", "", top_camera },
     { "picture", "picture", REF("picture"), "how it is drawn", "", top_picture },

@@ -108,6 +108,9 @@ typedef struct rp__fibres_item {
     rp__groom_item groom;
     rp__scatter_item scatter;
 } rp__fibres_item;
+typedef struct rp__control_item {
+    rp_control_def def;
+} rp__control_item;
 
 typedef struct rp__method_item {
     const rp_method_info *info;
@@ -135,7 +138,7 @@ struct rp_scene {
     rp_output_def output;
     rp_fluid_def fluid;
     const char *fluid_field;
-    rp__list materials, grains, emitters, sinks, bodies, fibres, methods, keys;
+    rp__list materials, grains, emitters, sinks, bodies, fibres, controls, methods, keys;
 };
 
 #define RP_ITEM(type, list, index) (&((type *)(list).items)[index])
@@ -176,7 +179,7 @@ typedef struct rp__scene_block {
 extern const rp__scene_block rp__scene_top, rp__scene_domain, rp__scene_gravity, rp__scene_walls, rp__scene_wall,
     rp__scene_surface, rp__scene_fluid, rp__scene_fluid_walls, rp__scene_fluid_wall, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
     rp__scene_joint, rp__scene_motor, rp__scene_sequence, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
-    rp__scene_camera_key, rp__scene_picture, rp__scene_fibres, rp__scene_groom_block, rp__scene_scatter_block;
+    rp__scene_camera_key, rp__scene_picture, rp__scene_fibres, rp__scene_groom_block, rp__scene_scatter_block, rp__scene_control;
 extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the order of the reference; ends with NULL */
 
 /* Large enough for the target of any block. */
@@ -240,6 +243,7 @@ rp_result rp__scene_read_sinks(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_bodies(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_fibres(rp__reader *reader, const rp__node *value);
 void rp__scene_free_fibres(rp_scene *scene);
+rp_result rp__scene_read_controls(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_output(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_camera(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_picture(rp__reader *reader, const rp__node *value);
@@ -272,6 +276,7 @@ const rp_param *rp__scene_surface_table(void);
 const rp_param *rp__scene_joint_table(void);
 const rp_param *rp__scene_groom_table(void);
 const rp_param *rp__scene_scatter_table(void);
+const rp_param *rp__scene_control_table(void);
 
 typedef struct rp__motor_draft { /* NaN: not given */
     double force, torque, speed, angular_speed, largest_force, largest_torque;
