@@ -65,6 +65,7 @@ function(rp_library)
     list(REMOVE_DUPLICATES RP_LINKS)
     add_library(repose SHARED ${RP_OBJECTS})
     add_library(repose_static STATIC ${RP_OBJECTS})
+    set_target_properties(repose_static PROPERTIES OUTPUT_NAME repose) # librepose.a beside librepose.so
     set_target_properties(repose PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     foreach(t repose repose_static)
         set_target_properties(${t} PROPERTIES LINKER_LANGUAGE CXX)
@@ -136,6 +137,8 @@ endfunction()
 
 function(rp_install)
     install(TARGETS repose EXPORT repose-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    # For those who link it whole; what it needs is in repose.pc (pkg-config --static). No CMake target: its dependencies are not exported.
+    install(FILES $<TARGET_FILE:repose_static> DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/repose DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(DIRECTORY scenes/ DESTINATION ${CMAKE_INSTALL_DATADIR}/repose/scenes)
     install(EXPORT repose-targets NAMESPACE repose:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
