@@ -181,17 +181,8 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
             rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
             body->force = rp__vec3_add(body->force, f);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
-            rp__vec3 n = rp__vec3_load(c->normal);
-            body->normal_force = rp__vec3_axpy(rp__vec3_dot(f, n), n, body->normal_force);
         }
-        if (world->touches && (force[0] != 0 || force[1] != 0 || force[2] != 0)) {
-            rp__touch touch = { .surface = c->surface, .place = i };
-            memcpy(touch.point, c->place, sizeof touch.point);
-            memcpy(touch.normal, c->normal, sizeof touch.normal);
-            for (int a = 0; a < 3; a++)
-                touch.impulse[a] = force[a] * dt;
-            rp__sim_touch(world, &touch);
-        }
+        rp__sim_tell_contact(world, c->surface, i, c->place, c->normal, force, dt);
     }
     for (int k = 0; k < world->body_count; k++)
         if (world->bodies[k].present && world->bodies[k].def.kind == RP_BODY_FREE) {

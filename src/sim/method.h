@@ -40,6 +40,11 @@ typedef struct rp__touch {
 } rp__touch;
 void rp__sim_touch(rp__world *world, const rp__touch *touch);
 
+/* For methods that go through their contacts one after the other, besides adding up forces: the part of the force along the normal counts
+ * as the push on the body, and the contact is told to the program if it asked. `force` is that on the surface. */
+void rp__sim_tell_contact(rp__world *world, int surface, int64_t place, const double point[3], const double normal[3], const double force[3],
+                          double dt);
+
 /* The table of functions: <repose/method.h>. */
 typedef rp_method rp__method;
 

@@ -21,6 +21,23 @@ void rp__sim_touch(rp__world *world, const rp__touch *touch)
     atomic_flag_clear_explicit(&t->busy, memory_order_release);
 }
 
+void rp__sim_tell_contact(rp__world *world, int surface, int64_t place, const double point[3], const double normal[3], const double force[3],
+                          double dt)
+{
+    rp__vec3 f = rp__vec3_load(force), n = rp__vec3_load(normal);
+    if (surface >= 6) {
+        rp__body *body = &world->bodies[surface - 6];
+        body->normal_force = rp__vec3_axpy(rp__vec3_dot(f, n), n, body->normal_force);
+    }
+    if (!world->touches || !(rp__vec3_dot(f, f) > 0))
+        return;
+    rp__touch touch = { .surface = surface, .place = place };
+    rp__vec3_store(touch.normal, n);
+    rp__vec3_store(touch.impulse, rp__vec3_scale(dt, f));
+    memcpy(touch.point, point, sizeof touch.point);
+    rp__sim_touch(world, &touch);
+}
+
 void rp__sim_start_touches(rp_sim *sim)
 {
     sim->world.touches->count = 0;

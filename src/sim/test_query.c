@@ -174,8 +174,9 @@ static void sums_and_values(void **unused)
 static void contacts_add_up(void **unused)
 {
     (void)unused;
-    static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6") };
-    for (int m = 0; m < 3; m++) {
+    static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6"),
+                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"), "method: pbd\n" TRAY("0.6") };
+    for (int m = 0; m < 5; m++) {
         rp_sim *sim = make(methods[m]), *plain = make(methods[m]);
         const rp_contact *list;
         int64_t count;
