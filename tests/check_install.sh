@@ -44,6 +44,16 @@ cmake -S outside -B outside/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPIL
 cmake --build outside/build > cmake.log 2>&1 || { cat cmake.log; exit 1; }
 outside/build/outside | grep "no such method"
 
+# the static library, with what it needs
+static=$(PKG_CONFIG_PATH="$pc" pkg-config --static --libs repose | sed "s|-lrepose |$libdir/librepose.a |; s|-lrepose\$|$libdir/librepose.a|")
+# shellcheck disable=SC2046,SC2086
+"$CC" -std=c17 outside/main.c $(PKG_CONFIG_PATH="$pc" pkg-config --cflags repose) $static -o outside/whole
+outside/whole | grep "no such method"
+if objdump -p outside/whole | grep -q librepose; then
+    echo "the static program needs the shared library"
+    exit 1
+fi
+
 "$prefix/bin/repose" --version
 
 # the soname, and no name of a room

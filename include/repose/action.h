@@ -65,6 +65,7 @@ typedef enum rp_force_kind {
 } rp_force_kind;
 
 typedef struct rp_force_def {
+    int cookie;             /* set by rp_default_force_def */
     const char *name;       /* a force of the same name is replaced */
     rp_force_kind kind;
     rp_shape *shape;        /* where it acts; NULL: everywhere */

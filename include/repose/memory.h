@@ -14,7 +14,8 @@ typedef struct rp_allocator {
     void *context;
 } rp_allocator;
 
-/* Replaces the allocator; NULL restores the default. Call it before anything is created. */
+/* Replaces the allocator of the library; NULL restores the default. What was allocated before goes back to where it came from. A simulation
+ * may have one of its own (rp_sim_def). */
 RP_API void rp_set_allocator(const rp_allocator *allocator);
 
 /* Bytes the library holds now, and the largest value so far. */

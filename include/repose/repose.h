@@ -13,6 +13,7 @@
 #include <repose/method.h>
 #include <repose/output.h>
 #include <repose/param.h>
+#include <repose/query.h>
 #include <repose/render.h>
 #include <repose/result.h>
 #include <repose/scene.h>

@@ -4,6 +4,8 @@
 
 #include <repose/export.h>
 #include <repose/field.h>
+#include <repose/log.h>
+#include <repose/memory.h>
 #include <repose/param.h>
 #include <repose/result.h>
 #include <repose/shape.h>
@@ -43,6 +45,7 @@ typedef struct rp_material_def {
     double poisson_ratio;
     double hardening[4];          /* h0 … h3 of Klar et al. (h0, h1, h3 in degrees in the scene); all 0 = constant angle */
     char *colour;                 /* palette: "sand", "#rrggbb", or a list with weights */
+    int cookie;                   /* set by rp_default_material_def */
 } rp_material_def;
 
 RP_API rp_material_def rp_default_material_def(void);
@@ -62,6 +65,7 @@ typedef struct rp_material_key {
 /* ---- what is in the scene ---- */
 
 typedef struct rp_grains_def {
+    int cookie;                   /* set by rp_default_grains_def: a definition not made by it is refused, here and below */
     const char *name;
     rp_shape *shape;
     int material;
@@ -77,6 +81,7 @@ typedef struct rp_grains_def {
 } rp_grains_def;
 
 typedef struct rp_emitter_def {
+    int cookie;
     const char *name;
     rp_shape *shape;
     int material;
@@ -89,6 +94,7 @@ typedef struct rp_emitter_def {
 } rp_emitter_def;
 
 typedef struct rp_sink_def {
+    int cookie;
     const char *name;
     rp_shape *shape;
     double start, stop;
@@ -107,6 +113,7 @@ typedef enum rp_joint_kind { RP_JOINT_NONE, RP_JOINT_FIXED, RP_JOINT_HINGE, RP_J
 typedef enum rp_motor_kind { RP_MOTOR_NONE, RP_MOTOR_FORCE /* or torque */, RP_MOTOR_SPEED } rp_motor_kind;
 
 typedef struct rp_body_def {
+    int cookie;
     const char *name;
     rp_body_kind kind;
     rp_shape *shape;              /* in the body's own frame */
@@ -185,6 +192,7 @@ typedef enum rp_outside { RP_OUTSIDE_ERROR, RP_OUTSIDE_DELETE, RP_OUTSIDE_CLAMP 
 
 /* Faces of the domain in this order: -x +x -y +y -z +z. */
 typedef struct rp_sim_def {
+    int cookie;
     int dim;                      /* 2 or 3 */
     double lower[3], upper[3];    /* of the domain */
     double cell_size;             /* the domain is a whole number of cells on each axis */
@@ -217,6 +225,10 @@ typedef struct rp_sim_def {
     int64_t particle_limit;       /* refuse to make more */
     uint64_t seed;
     int threads;                  /* 0 = all cores; never changes a result */
+    const rp_allocator *allocator; /* for what the simulation holds; NULL = that of the library (rp_set_allocator) */
+    rp_log_fn log;                /* for its messages at log_least or above; NULL = that of the library (rp_set_log) */
+    void *log_context;
+    rp_log_level log_least;
 } rp_sim_def;
 
 RP_API rp_sim_def rp_default_sim_def(void);
@@ -288,6 +300,29 @@ RP_API rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats);
 RP_API rp_result rp_sim_next_time(rp_sim *sim, double *time);
 RP_API rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats);
 
+/* Called around and inside a step. Zero members are not called. */
+typedef struct rp_progress {
+    int64_t step;                 /* the one under way, counted from 1 */
+    double time, dt;              /* its beginning and length */
+    double seconds;               /* since it began, by the clock */
+} rp_progress;
+
+typedef struct rp_hooks {
+    rp_result (*before)(void *context, rp_sim *sim); /* may act (action.h); what it returns, unless RP_OK, ends the step before it begins */
+    /* Inside the step, at least every 50 ms of work, on the thread that called: false gives the step up as rp_sim_set_cancel does. It
+     * must not touch the simulation. */
+    bool (*progress)(void *context, const rp_progress *progress);
+    rp_result (*after)(void *context, rp_sim *sim, const rp_step_stats *stats); /* the step is done; its result is what this returns */
+    void *context;
+} rp_hooks;
+RP_API rp_result rp_sim_set_hooks(rp_sim *sim, const rp_hooks *hooks); /* copied; NULL: none */
+
+/* Pointers of the program's own, kept and never looked at; not part of a saved state. */
+RP_API void rp_sim_set_user_data(rp_sim *sim, void *data);
+RP_API void *rp_sim_user_data(const rp_sim *sim);
+RP_API rp_result rp_sim_set_body_user_data(rp_sim *sim, int body, void *data);
+RP_API void *rp_sim_body_user_data(const rp_sim *sim, int body); /* NULL when there is no such body */
+
 /* While *flag is not 0, a step is given up (RP_CANCELLED) by methods that can, in the midst of their work, and the simulation stays where it was: it can be saved,
  * and go on as if nothing had been. Methods that cannot end their step first. NULL: never. The flag may be set by a signal handler or another thread. */
 RP_API void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag);
@@ -315,6 +350,7 @@ typedef struct rp_body_state {
     double force[3], torque[3];
     double mass;
     bool present;
+    double normal_force[3], friction_force[3]; /* the two parts of `force`, along and across the normals of the contacts */
 } rp_body_state;
 RP_API int rp_sim_body_count(const rp_sim *sim);
 RP_API const char *rp_sim_body_name(const rp_sim *sim, int index);

@@ -152,6 +152,17 @@ static rp__vec3 slide(const rp__body *body, rp__vec3 at, rp__vec3 end, rp__vec3 
     return x;
 }
 
+static void tell(const work *w, int surface, int64_t i, rp__vec3 x, rp__vec3 n, rp__vec3 impulse)
+{
+    if (!w->world->touches)
+        return;
+    rp__touch touch = { .surface = surface, .place = w->world->particles->id[i] };
+    rp__vec3_store(touch.point, x);
+    rp__vec3_store(touch.normal, n);
+    rp__vec3_store(touch.impulse, impulse);
+    rp__sim_touch(w->world, &touch);
+}
+
 static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
 {
     work *w = context;
@@ -180,6 +191,9 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
         rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
         sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
         sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
+        rp__vec3 along = rp__vec3_scale(rp__vec3_dot(impulse, n), n);
+        sum[6] += along.x, sum[7] += along.y, sum[8] += along.z;
+        tell(w, 6 + (int)(body - w->world->bodies), i, x, n, impulse);
         p->x[0][i] = x.x, p->x[1][i] = x.y;
         p->v[0][i] = out.x, p->v[1][i] = out.y;
         if (w->world->def->dim == 3)
@@ -210,6 +224,7 @@ static void meet_walls(void *context, int64_t begin, int64_t end, double *sum)
             sum[3 * f] += impulse.x, sum[3 * f + 1] += impulse.y, sum[3 * f + 2] += impulse.z;
             p->v[0][i] = out.x, p->v[1][i] = out.y, p->v[2][i] = out.z;
             p->x[axis][i] = bound;
+            tell(w, f, i, rp__vec3_make(p->x[0][i], p->x[1][i], p->x[2][i]), n, impulse);
         }
 }
 
@@ -226,13 +241,14 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
         rp__body *body = &world->bodies[b];
         if (!body->present)
             continue;
-        double sum[6];
+        double sum[9];
         w.body = body;
-        rp__exec_sum(p->count, CHUNK, 6, meet_body, &w, sum);
+        rp__exec_sum(p->count, CHUNK, 9, meet_body, &w, sum);
         rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
         rp__body_apply(body, impulse, turn);
         body->force = rp__vec3_scale(1 / dt, impulse);
         body->torque = rp__vec3_scale(1 / dt, turn);
+        body->normal_force = rp__vec3_scale(1 / dt, rp__vec3_load(sum + 6));
     }
     double walls[18];
     rp__exec_sum(p->count, CHUNK, 18, meet_walls, &w, walls);

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/locale.h"
+#include "base/memory.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,12 +19,15 @@ void rp_set_log(rp_log_fn function, void *context, rp_log_level least)
 
 void rp__base_log(rp_log_level level, const char *format, ...)
 {
-    if (!receiver || level < least_level)
+    const rp__base_context *own = rp__base_current();
+    bool mine = own && own->log;
+    rp_log_fn function = mine ? own->log : receiver;
+    if (!function || level < (mine ? own->log_least : least_level))
         return;
     char message[2048];
     va_list args;
     va_start(args, format);
     rp__base_vformat(message, sizeof message, format, args);
     va_end(args);
-    receiver(receiver_context, level, message);
+    function(mine ? own->log_context : receiver_context, level, message);
 }

@@ -6,10 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each block stands its size, in a header that keeps the block aligned. */
+/* Before each block stand its size and where it goes back to, in a header that keeps the block aligned. */
 typedef struct header {
     size_t size;
+    rp_allocator from; /* allocate == NULL: the default */
 } header;
+
+_Static_assert(sizeof(header) <= RP_ALIGNMENT, "the header fits before the block");
+
+static _Thread_local const rp__base_context *current;
+
+const rp__base_context *rp__base_enter(const rp__base_context *context)
+{
+    const rp__base_context *before = current;
+    current = context;
+    return before;
+}
+
+const rp__base_context *rp__base_current(void)
+{
+    return current;
+}
 
 static rp_allocator allocator; /* allocate == NULL: the default */
 static atomic_size_t in_use;
@@ -43,9 +60,11 @@ int64_t rp__base_fail_allocation(int64_t nth)
 
 static void *raw_allocate(size_t size)
 {
-    if (allocator.allocate)
-        return allocator.allocate(allocator.context, RP_ALIGNMENT, size);
-    return aligned_alloc(RP_ALIGNMENT, size);
+    const rp_allocator *from = current && current->allocator.allocate ? &current->allocator : &allocator;
+    void *block = from->allocate ? from->allocate(from->context, RP_ALIGNMENT, size) : aligned_alloc(RP_ALIGNMENT, size);
+    if (block)
+        ((header *)block)->from = *from;
+    return block;
 }
 
 void *rp__base_alloc(size_t size)
@@ -101,9 +120,10 @@ void rp__base_free(void *pointer)
         return;
     size_t size = size_of(pointer);
     void *block = (char *)pointer - RP_ALIGNMENT;
+    rp_allocator from = ((const header *)block)->from;
     atomic_fetch_sub(&in_use, size);
-    if (allocator.allocate)
-        allocator.release(allocator.context, block, (size + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT);
+    if (from.allocate)
+        from.release(from.context, block, (size + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT);
     else
         free(block);
 }

@@ -2,12 +2,25 @@
 #ifndef RP_BASE_MEMORY_H
 #define RP_BASE_MEMORY_H
 
+#include <repose/log.h>
 #include <repose/memory.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { RP_ALIGNMENT = 64 };
+
+/* What a simulation has of its own: memory and messages on this thread go there while it is entered. NULL members, and no context: the
+ * ones of the whole library. */
+typedef struct rp__base_context {
+    rp_allocator allocator; /* allocate == NULL: that of the library */
+    rp_log_fn log;
+    void *log_context;
+    rp_log_level log_least;
+} rp__base_context;
+
+const rp__base_context *rp__base_enter(const rp__base_context *context); /* gives the one before, to be entered again at the end */
+const rp__base_context *rp__base_current(void);
 
 /* NULL, with the last error set, when there is no room; size 0 gives a valid pointer. The size is kept in a header. */
 void *rp__base_alloc(size_t size);

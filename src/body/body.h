@@ -40,6 +40,8 @@ typedef struct rp__body {
     double radius;                      /* free: of the farthest of them */
     rp__vec3 shift, turn;               /* free: velocities of this step only, that take it out of an overlap */
     rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
+    rp__vec3 normal_force;              /* the part of the force along the normals of its contacts */
+    void *user_data;                    /* of the program */
     rp__body_drive drive;
 } rp__body;
 

@@ -51,13 +51,15 @@ static void push_bodies(dp_system *y, rp__world *world, double dt)
         }
         rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(x), body->pose.position);
         body->force = rp__vec3_add(body->force, force);
+        body->normal_force = rp__vec3_add(body->normal_force, force); /* pressure has no other part */
         body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
     }
     for (int64_t i = 0; i < y->contact_count; i++) {
         const dp_contact *c = &y->contacts[i];
-        double on[3] = { 0 };
+        double on[3] = { 0 }, normal[3] = { 0 };
         for (int a = 0; a < RP_DIM; a++)
-            on[a] = -c->impulse[a] / dt;
+            on[a] = -c->impulse[a] / dt, normal[a] = c->normal[a];
+        rp__sim_tell_contact(world, c->body < 0 ? -1 - c->body : 6 + c->body, i, c->place, normal, on, dt);
         if (c->body < 0) {
             for (int a = 0; a < 3; a++)
                 world->wall_force[-1 - c->body][a] += on[a];

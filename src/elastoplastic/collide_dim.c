@@ -270,12 +270,27 @@ static bool is_in_column(const meeting *w, int64_t i, int face)
     return false;
 }
 
-/* Adds the impulse of a node on the body, and its moment. */
-static void add_reaction(const meeting *w, int64_t i, rp__vec3 j, double *sum)
+/* Tells of a contact at a node, where somebody listens. */
+static void tell(const meeting *w, int surface, int64_t i, rp__vec3 n, rp__vec3 j)
+{
+    if (!w->world->touches || !(rp__vec3_dot(j, j) > 0))
+        return;
+    rp__touch touch = { .surface = surface, .place = i };
+    rp__vec3_store(touch.point, node_position(w->g, i));
+    rp__vec3_store(touch.normal, n);
+    rp__vec3_store(touch.impulse, rp__vec3_scale(w->whole, j));
+    rp__sim_touch((rp__world *)(uintptr_t)w->world, &touch);
+}
+
+/* Adds the impulse of a node on the body, its moment, and its part along the normal. */
+static void add_reaction(const meeting *w, int64_t i, rp__vec3 n, rp__vec3 j, double *sum)
 {
     rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(node_position(w->g, i), w->body->pose.position), j);
+    rp__vec3 along = rp__vec3_scale(rp__vec3_dot(j, n), n);
     sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
     sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
+    sum[6] += along.x, sum[7] += along.y, sum[8] += along.z;
+    tell(w, 6 + (int)(w->body - w->world->bodies), i, n, j);
 }
 
 static void mirror_at_body(const meeting *w, const column *c, rp__vec3 n, double *sum)
@@ -288,7 +303,7 @@ static void mirror_at_body(const meeting *w, const column *c, rp__vec3 n, double
         return;
     go(c, v, held, n, 1, tangential_part(surface, push, pull, n), w->velocity);
     for (int k = 0; k < c->count; k++)
-        add_reaction(w, c->node[k], rp__vec3_scale(c->mass[k], rp__vec3_sub(v[k], get_velocity(w->velocity, c->node[k]))), sum);
+        add_reaction(w, c->node[k], n, rp__vec3_scale(c->mass[k], rp__vec3_sub(v[k], get_velocity(w->velocity, c->node[k]))), sum);
 }
 
 static void meet_body_node(const meeting *w, int64_t i, rp__vec3 v, double *sum)
@@ -307,7 +322,7 @@ static void meet_body_node(const meeting *w, int64_t i, rp__vec3 v, double *sum)
     }
     contact c = meet_body(w, node_position(w->g, i), d, v);
     if (c.met)
-        add_reaction(w, i, answer(w, i, &w->body->def.surface, v, &c), sum);
+        add_reaction(w, i, c.normal, answer(w, i, &w->body->def.surface, v, &c), sum);
 }
 
 static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
@@ -411,6 +426,9 @@ static void meet_wall_node(const meeting *w, int64_t i, double *sum)
         j = answer(w, i, &w->world->def->wall[w->face], v, &c);
     }
     sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
+    double n[3] = { 0, 0, 0 };
+    n[w->face / 2] = w->face & 1 ? -1 : 1;
+    tell(w, w->face, i, rp__vec3_load(n), j);
 }
 
 static void meet_wall_chunk(void *context, int64_t begin, int64_t end, double *sum)
@@ -438,13 +456,14 @@ static void meet_all(meeting *w, rp__world *world)
         rp__body *body = &world->bodies[b];
         if (!body->present)
             continue;
-        double sum[6];
+        double sum[9];
         w->body = body;
-        rp__exec_sum(nodes, 2048, 6, meet_body_chunk, w, sum);
+        rp__exec_sum(nodes, 2048, 9, meet_body_chunk, w, sum);
         rp__vec3 impulse = rp__vec3_scale(w->whole, rp__vec3_load(sum)), turn = rp__vec3_scale(w->whole, rp__vec3_load(sum + 3));
         rp__body_apply(body, impulse, turn);
         body->force = rp__vec3_scale(1 / w->dt, impulse);
         body->torque = rp__vec3_scale(1 / w->dt, turn);
+        body->normal_force = rp__vec3_scale(w->whole / w->dt, rp__vec3_load(sum + 6));
     }
     for (int f = 0; f < 2 * RP_DIM; f++) {
         double sum[3] = { 0 };

@@ -1,5 +1,8 @@
 #include "exec/exec.h"
 
+#include "base/memory.h"
+#include "base/timer.h"
+
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
@@ -19,6 +22,35 @@ void rp__exec_set_threads(int count)
 int rp__exec_threads(void)
 {
     return thread_count > 0 ? thread_count : omp_get_num_procs();
+}
+
+/* ---- ticks ---- */
+
+static _Thread_local struct {
+    rp__exec_tick_fn function;
+    void *context;
+    double seconds, last;
+    unsigned control; /* of the caller, outside the loops */
+} tick;
+
+void rp__exec_set_tick(rp__exec_tick_fn function, void *context, double seconds)
+{
+    tick.function = function;
+    tick.context = context;
+    tick.seconds = seconds;
+    tick.last = function ? rp__base_seconds() : 0;
+}
+
+static void call_tick(void)
+{
+    double now = rp__base_seconds();
+    if (now - tick.last < tick.seconds)
+        return;
+    tick.last = now;
+    unsigned inside = rp__exec_flush_to_zero();
+    rp__exec_restore(tick.control);
+    tick.function(tick.context);
+    rp__exec_restore(inside);
 }
 
 /* ---- floating-point control ---- */
@@ -57,6 +89,7 @@ void rp__exec_restore(unsigned control)
 typedef struct job {
     void (*run)(struct job *job, int worker);
     void *context;
+    const rp__base_context *base; /* whose memory and messages: of the caller, and so of its workers */
     int limit;          /* rp__exec_threads() of the caller, and so of its workers */
     atomic_int meeting; /* see meet */
     atomic_int size;    /* threads in the region: each sets the same number before it reads it */
@@ -77,11 +110,15 @@ static void run_on_this_thread(job *j, int worker)
 {
     int outer = this_worker, outer_count = thread_count;
     unsigned control = rp__exec_flush_to_zero();
+    const rp__base_context *outer_base = rp__base_enter(j->base);
+    if (outer < 0)
+        tick.control = control;
     this_worker = worker;
     thread_count = j->limit;
     j->run(j, worker);
     this_worker = outer;
     thread_count = outer_count;
+    rp__base_enter(outer_base);
     rp__exec_restore(control);
 }
 
@@ -89,6 +126,7 @@ static void run_on_this_thread(job *j, int worker)
 static void fork_and_join(job *j, int threads)
 {
     j->limit = rp__exec_threads();
+    j->base = rp__base_current();
     if (threads <= 1 || this_worker >= 0 || omp_in_parallel()) {
         atomic_store_explicit(&j->size, 1, memory_order_relaxed);
         run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);
@@ -124,6 +162,8 @@ static void run_loop(job *j, int worker)
             return;
         int64_t begin = k * l->grain, end = l->n - begin > l->grain ? begin + l->grain : l->n;
         l->function(l->context, begin, end, worker);
+        if (tick.function)
+            call_tick();
     }
 }
 
@@ -236,6 +276,8 @@ void rp__exec_team_run(rp__exec_team_fn function, void *context)
 
 void rp__exec_team_barrier(rp__exec_team *team)
 {
+    if (tick.function)
+        call_tick();
     if (size_of(&team->job) == 1) /* there may be a region of someone else around */
         return;
     meet(&team->job);

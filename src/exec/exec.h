@@ -44,6 +44,11 @@ int rp__exec_team_size(const rp__exec_team *team);
 void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, int64_t last, int64_t grain, int64_t *begin,
                          int64_t *end);
 
+/* While a function is set, the calling thread calls it now and then from inside the loops above: after a chunk or at a barrier, when at
+ * least `seconds` have passed since the last time. NULL: never. It must not start a loop. */
+typedef void (*rp__exec_tick_fn)(void *context);
+void rp__exec_set_tick(rp__exec_tick_fn function, void *context, double seconds);
+
 /* Sets flush-to-zero on the calling thread (denormals cost a lot near rest) and returns the control word to restore. The calls
  * above do both on every thread they use, so a caller's own arithmetic keeps its denormals. */
 unsigned rp__exec_flush_to_zero(void);

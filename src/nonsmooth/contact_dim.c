@@ -182,6 +182,7 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
             body->force = rp__vec3_add(body->force, f);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
         }
+        rp__sim_tell_contact(world, c->surface, i, c->place, c->normal, force, dt);
     }
     for (int k = 0; k < world->body_count; k++)
         if (world->bodies[k].present && world->bodies[k].def.kind == RP_BODY_FREE) {

@@ -183,6 +183,10 @@ void rp__pbd_surface_forces(rp__pbd *s, rp__world *world)
             const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
             double per = -s->mass[k] / (s->h * s->h);
             rp__vec3 f = rp__vec3_scale(per, rp__vec3_axpy(t->l, rp__vec3_load(t->n), rp__vec3_load(t->t)));
+            double on[3], at[3];
+            rp__vec3_store(on, f);
+            rp__vec3_store(at, rp__vec3_axpy(-s->r, rp__vec3_load(t->n), rp__vec3_load(s->x[k])));
+            rp__sim_tell_contact(world, t->surface, s->touch.first[k] + m, at, t->n, on, s->h);
             if (t->surface < 6) {
                 double *to = world->wall_force[t->surface];
                 to[0] += f.x, to[1] += f.y, to[2] += f.z;

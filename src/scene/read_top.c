@@ -78,17 +78,13 @@ static void top_defaults(void *target)
     s->title = s->description = "";
     s->method = sim.method;
     s->cell_size = NAN; /* not given */
-    s->duration = sim.duration;
-    s->frame_rate = sim.frame_rate;
-    s->cfl = sim.cfl;
-    s->dt_min = sim.dt_min;
-    s->dt_max = sim.dt_max;
-    s->speed_limit = sim.speed_limit;
-    s->substeps = sim.substeps;
-    s->particle_limit = sim.particle_limit;
-    s->seed = (int64_t)sim.seed;
-    s->threads = sim.threads;
-    s->outside = (int)sim.outside;
+#define REAL(member, ...) s->member = sim.member;
+#define WHOLE(member, ...) s->member = (int64_t)sim.member;
+#define CHOICE(member, ...) s->member = (int)sim.member;
+    RP__SIM_SETTINGS(REAL, WHOLE, CHOICE)
+#undef REAL
+#undef WHOLE
+#undef CHOICE
 }
 
 const rp__scene_block rp__scene_top = {
@@ -215,17 +211,9 @@ static rp_result gather(rp_scene *scene)
     GATHER(fibres, rp__fibres_item, rp_fibres_def, fibres, fibres_count);
     sim->material_keys = scene->keys.items;
     sim->material_key_count = scene->keys.count;
-    sim->duration = s->duration;
-    sim->frame_rate = s->frame_rate;
-    sim->cfl = s->cfl;
-    sim->dt_min = s->dt_min;
-    sim->dt_max = s->dt_max;
-    sim->speed_limit = s->speed_limit;
-    sim->substeps = (int)s->substeps;
-    sim->particle_limit = s->particle_limit;
-    sim->seed = (uint64_t)s->seed;
-    sim->threads = (int)s->threads;
-    sim->outside = (rp_outside)s->outside;
+#define TAKE(member, type, ...) sim->member = (type)s->member;
+    RP__SIM_SETTINGS(TAKE, TAKE, TAKE)
+#undef TAKE
     return RP_OK;
 }
 

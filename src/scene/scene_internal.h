@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "scene/groom.h"
 #include "scene/tree.h"
+#include "sim/settings.h"
 
 #include <repose/scene.h>
 
@@ -120,9 +121,14 @@ typedef struct rp__method_item {
 /* Members of rp_sim_def that a table cannot reach as they are. */
 typedef struct rp__settings {
     const char *title, *description, *method;
-    double cell_size, frame_rate, duration, cfl, dt_min, dt_max, speed_limit;
-    int64_t substeps, particle_limit, seed, threads;
-    int outside;
+    double cell_size;
+#define REAL(member, ...) double member;
+#define WHOLE(member, ...) int64_t member;
+#define CHOICE(member, ...) int member;
+    RP__SIM_SETTINGS(REAL, WHOLE, CHOICE)
+#undef REAL
+#undef WHOLE
+#undef CHOICE
 } rp__settings;
 
 /* A list that grows in the scene's memory; earlier copies stay behind in it. */

@@ -19,21 +19,13 @@ static const rp_param settings_table[] = {
     { "method", RP_TEXT, S(method), 0, 0, 0, "",
       "how the grains are simulated; parameters of a method stand in a block of its name", "nonsmooth" },
     { "cell_size", RP_REAL, S(cell_size), 0, 1e-9, 1e6, "m", "edge of a grid cell; or give resolution", NULL },
-    { "duration", RP_REAL, S(duration), 1, 0, 1e12, "s", "simulated time; the last frame is the first that is not before it", NULL },
-    { "frame_rate", RP_REAL, S(frame_rate), 24, 1e-9, 1e9, "1/s", "frames a second", NULL },
-    { "cfl", RP_REAL, S(cfl), 1, 1e-3, 100, "", "cells the fastest particle may cross in a step", NULL },
-    { "dt_min", RP_REAL, S(dt_min), 0, 0, 1e9, "s", "shortest step; 0 for no limit", NULL },
-    { "dt_max", RP_REAL, S(dt_max), 0, 0, 1e9, "s", "longest step; 0 for a frame", NULL },
-    { "substeps", RP_INT, S(substeps), 0, 0, 1000000, "", "this many equal steps a frame, whatever the CFL says; 0 to adapt",
-      NULL },
-    { "outside", RP_ENUM, S(outside), RP_OUTSIDE_DELETE, 0, 2, "", "what happens to particles that leave the domain",
-      "error|delete|clamp" },
-    { "speed_limit", RP_REAL, S(speed_limit), 0, 0, 1e12, "m/s", "above it the run has diverged; 0 for 1e5 cells a frame",
-      NULL },
-    { "particle_limit", RP_INT, S(particle_limit), 200000000, 0, 1e12, "", "refuse to make more particles", NULL },
-    { "seed", RP_INT, S(seed), 0, 0, 9007199254740992.0, "", "of everything random; the same seed gives the same bytes",
-      NULL },
-    { "threads", RP_INT, S(threads), 0, 0, 4096, "", "0 for all cores; never changes a result", NULL },
+#define REAL(member, type, initial, least, most, unit, help) { #member, RP_REAL, S(member), initial, least, most, unit, help, NULL },
+#define WHOLE(member, type, initial, least, most, unit, help) { #member, RP_INT, S(member), initial, least, most, unit, help, NULL },
+#define CHOICE(member, type, initial, last, help, choices) { #member, RP_ENUM, S(member), initial, 0, last, "", help, choices },
+    RP__SIM_SETTINGS(REAL, WHOLE, CHOICE)
+#undef REAL
+#undef WHOLE
+#undef CHOICE
     END,
 };
 const rp_param *rp__scene_settings_table(void) { return settings_table; }

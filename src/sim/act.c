@@ -331,7 +331,7 @@ rp_result rp__sim_do_step(rp_sim *sim, rp__action *action)
     return RP_OK;
 }
 
-rp_result rp__sim_act(rp_sim *sim, rp__action *action)
+static rp_result perform_and_write(rp_sim *sim, rp__action *action)
 {
     static rp_result (*const perform[RP__ACTION_COUNT])(rp_sim *, rp__action *) = {
 #define A(id, function, name) [RP__ACTION_##id] = rp__sim_do_##function,
@@ -349,6 +349,7 @@ rp_result rp__sim_act(rp_sim *sim, rp__action *action)
         result = rp__action_write(&named, journal);
     if (result == RP_OK)
         result = perform[action->kind](sim, action);
+    sim->finder.made = false;
     if (result == RP_OK) {
         sim->drive.used = true;
         return RP_OK;
@@ -357,6 +358,14 @@ rp_result rp__sim_act(rp_sim *sim, rp__action *action)
     journal->failed = false;
     if (journal->data)
         journal->data[before] = '\0';
+    return result;
+}
+
+rp_result rp__sim_act(rp_sim *sim, rp__action *action)
+{
+    const rp__base_context *before = rp__base_enter(&sim->base);
+    rp_result result = perform_and_write(sim, action);
+    rp__base_enter(before);
     return result;
 }
 
@@ -449,6 +458,7 @@ rp_result rp_sim_set_body_motor(rp_sim *sim, int body, double value)
 rp_result rp_sim_add_body(rp_sim *sim, const rp_body_def *def, int *index)
 {
     RP_TRY(rp__sim_begin_action(sim, "rp_sim_add_body", def));
+    RP_TRY(rp__sim_check_cookie(def->cookie, "body"));
     if (def->motion || def->sequence)
         return rp__base_fail(RP_UNSUPPORTED, "body '%s' has a motion or a mesh sequence, which the journal cannot hold; add it without and lead "
                              "it by targets", def->name ? def->name : "");

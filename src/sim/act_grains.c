@@ -63,6 +63,7 @@ rp_result rp__sim_do_grains_remove(rp_sim *sim, rp__action *action)
 rp_result rp_sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added)
 {
     RP_TRY(rp__sim_begin_action(sim, "rp_sim_add_grains", def));
+    RP_TRY(rp__sim_check_cookie(def->cookie, "grains"));
     rp__action action = rp__action_make(RP__ACTION_GRAINS_ADD);
     action.material.index = def->material >= 0 ? def->material : INT32_MAX;
     rp_result result = rp__action_copy_grains(def, &action.new_grains);

@@ -7,6 +7,8 @@
 
 #include <repose/action.h>
 
+enum { RP__SIM_COOKIE = 0x53696d31 }; /* of definitions made by rp_default_… */
+
 /* One list for the enumeration, the names in the journal and the functions that perform them (rp__sim_do_…). */
 #define RP__ACTIONS(A)                      \
     A(GRAVITY, gravity, "gravity")          \

@@ -79,6 +79,7 @@ rp_force_def rp_default_force_def(void)
 {
     rp_force_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.name = "";
     def.callback = "";
     return def;

@@ -1,5 +1,7 @@
 /* Default definitions and the material table. */
 #include "base/param.h"
+#include "sim/action.h"
+#include "sim/settings.h"
 
 #include <math.h>
 #include <repose/sim.h>
@@ -56,6 +58,7 @@ rp_material_def rp_default_material_def(void)
     rp_material_def material;
     memset(&material, 0, sizeof material);
     rp__param_defaults(material_table, &material);
+    material.cookie = RP__SIM_COOKIE;
     return material;
 }
 
@@ -85,6 +88,7 @@ rp_sim_def rp_default_sim_def(void)
 {
     rp_sim_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.dim = 3;
     def.upper[0] = def.upper[1] = def.upper[2] = 1;
     def.cell_size = 0.05;
@@ -92,11 +96,10 @@ rp_sim_def rp_default_sim_def(void)
     for (int f = 0; f < 6; f++)
         def.wall[f].kind = RP_SLIP;
     def.method = "nonsmooth";
-    def.frame_rate = 24;
-    def.duration = 1;
-    def.cfl = 1;
-    def.outside = RP_OUTSIDE_DELETE;
-    def.particle_limit = 200000000;
+#define INITIAL(member, type, initial, ...) def.member = initial;
+    RP__SIM_SETTINGS(INITIAL, INITIAL, INITIAL)
+#undef INITIAL
+    def.log_least = RP_LOG_INFO;
     return def;
 }
 
@@ -104,6 +107,7 @@ rp_body_def rp_default_body_def(void)
 {
     rp_body_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.name = "";
     def.density = 2000;
     def.surface.kind = RP_FRICTIONAL;
@@ -119,6 +123,7 @@ rp_grains_def rp_default_grains_def(void)
 {
     rp_grains_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.name = "";
     def.sampling = RP_JITTERED;
     def.per_cell = 8;
@@ -130,6 +135,7 @@ rp_emitter_def rp_default_emitter_def(void)
 {
     rp_emitter_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.name = "";
     def.start = -INFINITY;
     def.stop = INFINITY;
@@ -143,6 +149,7 @@ rp_sink_def rp_default_sink_def(void)
 {
     rp_sink_def def;
     memset(&def, 0, sizeof def);
+    def.cookie = RP__SIM_COOKIE;
     def.name = "";
     def.start = -INFINITY;
     def.stop = INFINITY;

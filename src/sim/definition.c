@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/param.h"
 #include "grid/lattice.h"
+#include "sim/settings.h"
 #include "sim/sim_internal.h"
 
 #include <math.h>
@@ -23,6 +24,13 @@ static rp_result check_finite(const char *what, const double v[3])
         if (!isfinite(v[a]))
             return rp__base_fail(RP_BAD_ARGUMENT, "%s has a component that is not a finite number", what);
     return RP_OK;
+}
+
+rp_result rp__sim_check_cookie(int cookie, const char *what)
+{
+    if (cookie == RP__SIM_COOKIE)
+        return RP_OK;
+    return rp__base_fail(RP_BAD_ARGUMENT, "a definition of %s was not made by rp_default_%s_def", what, what);
 }
 
 static rp_result check_domain(const rp_sim_def *def)
@@ -75,6 +83,7 @@ static rp_result check_walls(const rp_sim_def *def)
 static rp_result check_materials(const rp_sim_def *def)
 {
     for (int m = 0; m < def->material_count; m++) {
+        RP_TRY(rp__sim_check_cookie(def->materials[m].cookie, "material"));
         rp_result result = rp__param_check(rp_material_table(), &def->materials[m]);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "material '%s': ", def->materials[m].name ? def->materials[m].name : "");
@@ -117,6 +126,7 @@ static const char *or_empty(const char *text)
 
 rp_result rp__sim_check_grains(const rp_sim_def *def, const rp_grains_def *d)
 {
+    RP_TRY(rp__sim_check_cookie(d->cookie, "grains"));
     RP_TRY(check_source(def, "grains", or_empty(d->name), d->shape, d->material, d->per_cell, d->fill));
     RP_TRY(check_finite("velocity of grains", d->velocity));
     RP_TRY(check_finite("angular_velocity of grains", d->angular_velocity));
@@ -137,6 +147,7 @@ static rp_result check_body_kinds(const rp_body_def *d)
 
 rp_result rp__sim_check_body(const rp_body_def *d)
 {
+    RP_TRY(rp__sim_check_cookie(d->cookie, "body"));
     if (!d->shape && !d->sequence)
         return rp__base_fail(RP_BAD_ARGUMENT, "body '%s' has no shape", or_empty(d->name));
     if (d->sequence && (d->shape || d->kind == RP_BODY_FREE))
@@ -163,10 +174,13 @@ static rp_result check_contents(const rp_sim_def *def)
         RP_TRY(rp__sim_check_grains(def, &def->grains[g]));
     for (int e = 0; e < def->emitter_count; e++) {
         const rp_emitter_def *d = &def->emitters[e];
+        RP_TRY(rp__sim_check_cookie(d->cookie, "emitter"));
         RP_TRY(check_source(def, "emitter", or_empty(d->name), d->shape, d->material, d->per_cell, d->fill));
         RP_TRY(check_finite("velocity of an emitter", d->velocity));
         RP_TRY(check_number("rate of an emitter", d->rate, 0, 1e12));
     }
+    for (int s = 0; s < def->sink_count; s++)
+        RP_TRY(rp__sim_check_cookie(def->sinks[s].cookie, "sink"));
     for (int s = 0; s < def->sink_count; s++)
         if (!def->sinks[s].shape)
             return rp__base_fail(RP_BAD_ARGUMENT, "sink '%s' has no shape", or_empty(def->sinks[s].name));
@@ -177,16 +191,13 @@ static rp_result check_contents(const rp_sim_def *def)
 
 static rp_result check_time(const rp_sim_def *def)
 {
-    RP_TRY(check_number("frame_rate", def->frame_rate, 1e-6, 1e9));
-    RP_TRY(check_number("duration", def->duration, 0, 1e9));
-    RP_TRY(check_number("cfl", def->cfl, 1e-3, 100));
-    RP_TRY(check_number("dt_min", def->dt_min, 0, 1e9));
-    RP_TRY(check_number("dt_max", def->dt_max, 0, 1e9));
-    RP_TRY(check_number("speed_limit", def->speed_limit, 0, 1e30));
+#define NUMBER(member, type, initial, least, most, unit, help) RP_TRY(check_number(#member, (double)def->member, least, most));
+#define CHOICE(member, type, initial, last, help, choices) RP_TRY(check_number(#member, (double)def->member, 0, last));
+    RP__SIM_SETTINGS(NUMBER, NUMBER, CHOICE)
+#undef NUMBER
+#undef CHOICE
     if (def->dt_max > 0 && def->dt_min > def->dt_max)
         return rp__base_fail(RP_BAD_ARGUMENT, "dt_min (%g s) is larger than dt_max (%g s)", def->dt_min, def->dt_max);
-    if (def->substeps < 0 || def->substeps > 1000000)
-        return rp__base_fail(RP_BAD_ARGUMENT, "substeps is %d; it must lie between 0 and 1000000", def->substeps);
     return RP_OK;
 }
 
@@ -225,6 +236,7 @@ static rp_result check_fluid(const rp_sim_def *def)
 
 rp_result rp__sim_check(const rp_sim_def *def)
 {
+    RP_TRY(rp__sim_check_cookie(def->cookie, "sim"));
     RP_TRY(check_domain(def));
     RP_TRY(check_walls(def));
     RP_TRY(check_materials(def));

@@ -194,6 +194,7 @@ double rp__sim_force_bound(const rp_sim *sim)
 static rp_result check_force(const rp_sim *sim, const rp_force_def *def)
 {
     const char *name = def->name ? def->name : "";
+    RP_TRY(rp__sim_check_cookie(def->cookie, "force"));
     if ((unsigned)def->kind > RP_FORCE_CALLBACK)
         return rp__base_fail(RP_BAD_ARGUMENT, "force '%s' has no such kind (%d)", name, (int)def->kind);
     if (strlen(name) >= 64)
@@ -268,6 +269,7 @@ void rp__sim_clear_forces(rp_sim *sim)
 static rp_result act_force(rp_sim *sim, const char *function, rp__action_kind kind, const rp_force_def *def, double seconds)
 {
     RP_TRY(rp__sim_begin_action(sim, function, def));
+    RP_TRY(rp__sim_check_cookie(def->cookie, "force")); /* before its pointers are followed */
     rp__action action = rp__action_make(kind);
     action.value = seconds;
     rp_result result = rp__action_copy_force(def, &action.force);

@@ -25,9 +25,25 @@ struct rp_world {
                                            their order or place is then stale. (Sinks and emitters change the count or next_id.) */
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
+    struct rp__touches *touches;        /* where contacts go (rp__sim_touch); NULL: nobody asked */
     const volatile int *cancel;         /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */
 };
 typedef struct rp_world rp__world;
+
+/* A contact of grains, when the program asked for them: `place` tells those of one step apart (a node, a particle), so that their order
+ * never depends on threads. The impulse is that on the surface; surfaces are the walls 0 … 5, then 6 + index of the body. May be called
+ * from several threads at once. */
+typedef struct rp__touch {
+    int surface;
+    int64_t place;
+    double point[3], normal[3], impulse[3];
+} rp__touch;
+void rp__sim_touch(rp__world *world, const rp__touch *touch);
+
+/* For methods that go through their contacts one after the other, besides adding up forces: the part of the force along the normal counts
+ * as the push on the body, and the contact is told to the program if it asked. `force` is that on the surface. */
+void rp__sim_tell_contact(rp__world *world, int surface, int64_t place, const double point[3], const double normal[3], const double force[3],
+                          double dt);
 
 /* The table of functions: <repose/method.h>. */
 typedef rp_method rp__method;

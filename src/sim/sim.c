@@ -156,17 +156,27 @@ rp_result rp_sim_create(const rp_sim_def *def, rp_sim **out)
 {
     if (!def || !out)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_create needs a definition and a place for the simulation");
+    RP_TRY(rp__sim_check_cookie(def->cookie, "sim"));
+    rp__base_context own = { .log = def->log, .log_context = def->log_context, .log_least = def->log_least };
+    if (def->allocator && (!def->allocator->allocate || !def->allocator->release))
+        return rp__base_fail(RP_BAD_ARGUMENT, "the allocator of a simulation needs both of its functions");
+    if (def->allocator)
+        own.allocator = *def->allocator;
+    const rp__base_context *before = rp__base_enter(&own);
     rp_sim *sim = RP_NEW(rp_sim);
-    if (!sim)
-        return RP_OUT_OF_MEMORY;
-    rp__arena_init(&sim->arena, 1 << 14);
-    rp_result result = create(sim, def);
-    if (result != RP_OK) {
-        rp_sim_destroy(sim);
-        return result;
+    rp_result result = sim ? RP_OK : RP_OUT_OF_MEMORY;
+    if (sim) {
+        sim->base = own;
+        rp__arena_init(&sim->arena, 1 << 14);
+        result = create(sim, def);
+        sim->def.allocator = def->allocator ? &sim->base.allocator : NULL;
     }
-    *out = sim;
-    return RP_OK;
+    rp__base_enter(before);
+    if (result == RP_OK)
+        *out = sim;
+    else
+        rp_sim_destroy(sim);
+    return result;
 }
 
 void rp_sim_destroy(rp_sim *sim)
@@ -185,6 +195,7 @@ void rp_sim_destroy(rp_sim *sim)
     rp__base_free(sim->emitters);
     rp__base_free(sim->flags);
     rp__sim_drive_free(sim);
+    rp__sim_query_free(sim);
     rp__particles_free(&sim->particles);
     rp__sim_release_definition(sim);
     rp__arena_free(&sim->arena);
@@ -336,7 +347,12 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
     tell_jumps(sim, dt);
     if (sim->drive.force_count)
         RP_TRY(rp__sim_apply_forces(sim, dt));
+    sim->finder.made = false;
+    if (world->touches)
+        rp__sim_start_touches(sim);
     RP_TRY(sim->calls->step(sim->state, world, dt, stats));
+    if (world->touches)
+        RP_TRY(rp__sim_sort_touches(sim));
     rp__body_room room = body_room(sim);
     RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
     for (int b = 0; b < world->body_count; b++)
@@ -371,7 +387,7 @@ static void take_bodies_back(rp_sim *sim)
         const rp__body *was = &sim->bodies_before[b];
         body->pose = was->pose, body->present = was->present;
         body->velocity = was->velocity, body->omega = was->omega;
-        body->force = was->force, body->torque = was->torque;
+        body->force = was->force, body->torque = was->torque, body->normal_force = was->normal_force;
     }
 }
 
@@ -391,8 +407,47 @@ rp_result rp_sim_next_time(rp_sim *sim, double *time)
     RP_TRY(rp__sim_begin_action(sim, "rp_sim_next_time", time));
     double dt = 0;
     const char *reason;
-    RP_TRY(prepare_step(sim, &dt, &reason));
+    const rp__base_context *before = rp__base_enter(&sim->base);
+    rp_result result = prepare_step(sim, &dt, &reason);
+    rp__base_enter(before);
+    RP_TRY(result);
     *time = sim->time + dt;
+    return RP_OK;
+}
+
+/* ---- hooks ---- */
+
+enum { TICK_MS = 20 }; /* between two calls of the progress hook: half of what is promised, as a chunk of work lies between */
+
+static void watch_step(void *context)
+{
+    rp_sim *sim = context;
+    rp_progress progress = { sim->step + 1, sim->time, sim->watch.dt, rp__base_seconds() - sim->watch.begin };
+    if ((sim->watch.asked && *sim->watch.asked) || !sim->hooks.progress(sim->hooks.context, &progress))
+        sim->watch.give_up = 1;
+}
+
+/* advance, watched by the progress hook. */
+static rp_result advance_watched(rp_sim *sim, double dt, rp_step_stats *stats)
+{
+    if (!sim->hooks.progress)
+        return advance(sim, dt, stats);
+    sim->watch.begin = rp__base_seconds();
+    sim->watch.dt = dt;
+    sim->watch.give_up = 0;
+    sim->watch.asked = sim->world.cancel;
+    sim->world.cancel = &sim->watch.give_up;
+    rp__exec_set_tick(watch_step, sim, 1e-3 * TICK_MS);
+    rp_result result = advance(sim, dt, stats);
+    rp__exec_set_tick(NULL, NULL, 0);
+    sim->world.cancel = sim->watch.asked;
+    return result;
+}
+
+rp_result rp_sim_set_hooks(rp_sim *sim, const rp_hooks *hooks)
+{
+    RP_TRY(rp__sim_need(sim, "rp_sim_set_hooks"));
+    sim->hooks = hooks ? *hooks : (rp_hooks){ 0 };
     return RP_OK;
 }
 
@@ -401,12 +456,8 @@ rp_result rp_sim_step(rp_sim *sim, rp_step_stats *stats)
     return rp_sim_step_to(sim, INFINITY, stats);
 }
 
-rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
+static rp_result step_to(rp_sim *sim, double latest, rp_step_stats *stats)
 {
-    rp_step_stats unused;
-    RP_TRY(rp__sim_need(sim, "rp_sim_step"));
-    if (!stats)
-        stats = &unused;
     memset(stats, 0, sizeof *stats);
     stats->converged = true;
     double begin = rp__base_seconds();
@@ -425,7 +476,7 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     if (sim->world.body_count)
         memcpy(sim->bodies_before, sim->world.bodies, (size_t)sim->world.body_count * sizeof *sim->bodies_before);
     sim->drive.stepping = true;
-    rp_result result = advance(sim, dt, stats);
+    rp_result result = advance_watched(sim, dt, stats);
     sim->drive.stepping = false;
     if (result == RP_CANCELLED) {
         take_bodies_back(sim);
@@ -440,6 +491,20 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     phases_out(&sim->world.phases, stats);
     stats->ms_step = 1e3 * (rp__base_seconds() - begin);
     return RP_OK;
+}
+
+rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
+{
+    rp_step_stats unused;
+    RP_TRY(rp__sim_need(sim, "rp_sim_step"));
+    if (!stats)
+        stats = &unused;
+    if (sim->hooks.before)
+        RP_TRY(sim->hooks.before(sim->hooks.context, sim));
+    const rp__base_context *before = rp__base_enter(&sim->base);
+    rp_result result = step_to(sim, latest, stats);
+    rp__base_enter(before);
+    return result == RP_OK && sim->hooks.after ? sim->hooks.after(sim->hooks.context, sim, stats) : result;
 }
 
 /* ---- looking ---- */
@@ -474,6 +539,29 @@ void rp_sim_set_threads(rp_sim *sim, int threads)
     sim->def.threads = threads;
 }
 
+void rp_sim_set_user_data(rp_sim *sim, void *data)
+{
+    if (sim)
+        sim->user_data = data;
+}
+
+void *rp_sim_user_data(const rp_sim *sim)
+{
+    return sim ? sim->user_data : NULL;
+}
+
+rp_result rp_sim_set_body_user_data(rp_sim *sim, int body, void *data)
+{
+    RP_TRY(rp__sim_check_body_index(sim, body));
+    sim->world.bodies[body].user_data = data;
+    return RP_OK;
+}
+
+void *rp_sim_body_user_data(const rp_sim *sim, int body)
+{
+    return rp__sim_check_body_index(sim, body) == RP_OK ? sim->world.bodies[body].user_data : NULL;
+}
+
 void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag)
 {
     sim->world.cancel = flag;
@@ -496,6 +584,8 @@ int rp_sim_field_count(const rp_sim *sim)
 
 rp_result rp_sim_field(const rp_sim *sim, int index, rp_field_view *out)
 {
+    if (!sim || !out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_field needs a simulation and a place for the view (one is NULL)");
     if (index < 0 || index >= sim->particles.fields)
         return rp__base_fail(RP_BAD_ARGUMENT, "field %d of %d", index, sim->particles.fields);
     *out = rp__particles_view(&sim->particles, index);
@@ -504,17 +594,21 @@ rp_result rp_sim_field(const rp_sim *sim, int index, rp_field_view *out)
 
 rp_result rp_sim_field_named(const rp_sim *sim, const char *name, rp_field_view *out)
 {
-    int index = rp__particles_find(&sim->particles, name);
+    int index = sim && name ? rp__particles_find(&sim->particles, name) : -1;
     if (index < 0)
-        return rp__base_fail(RP_NOT_FOUND, "particles have no field '%s'", name);
+        return rp__base_fail(sim && name ? RP_NOT_FOUND : RP_BAD_ARGUMENT, "particles have no field '%s'", name ? name : "(NULL)");
     return rp_sim_field(sim, index, out);
 }
 
 rp_result rp_sim_grid_fields(rp_sim *sim, const rp_field_view **views, int *count, int64_t *nodes)
 {
+    RP_TRY(rp__sim_begin_action(sim, "rp_sim_grid_fields", views && count && nodes));
     if (!sim->calls->grid_fields)
         return rp__base_fail(RP_UNSUPPORTED, "method '%s' has no grid fields", sim->method->info.name);
-    return sim->calls->grid_fields(sim->state, &sim->world, views, count, nodes);
+    const rp__base_context *before = rp__base_enter(&sim->base);
+    rp_result result = sim->calls->grid_fields(sim->state, &sim->world, views, count, nodes);
+    rp__base_enter(before);
+    return result;
 }
 
 int rp_sim_body_count(const rp_sim *sim)
@@ -522,8 +616,10 @@ int rp_sim_body_count(const rp_sim *sim)
     return sim->world.body_count;
 }
 
-static rp_result check_body(const rp_sim *sim, int index)
+rp_result rp__sim_check_body_index(const rp_sim *sim, int index)
 {
+    if (!sim)
+        return rp__base_fail(RP_BAD_ARGUMENT, "there is no simulation (NULL)");
     if (index < 0 || index >= sim->world.body_count)
         return rp__base_fail(RP_BAD_ARGUMENT, "body %d of %d", index, sim->world.body_count);
     return RP_OK;
@@ -531,7 +627,7 @@ static rp_result check_body(const rp_sim *sim, int index)
 
 const char *rp_sim_body_name(const rp_sim *sim, int index)
 {
-    return check_body(sim, index) == RP_OK ? sim->world.bodies[index].def.name : "";
+    return rp__sim_check_body_index(sim, index) == RP_OK ? sim->world.bodies[index].def.name : "";
 }
 
 /* Given for the frame of the shape: the centre of mass of a free body lies elsewhere in it. */
@@ -548,24 +644,30 @@ void rp__sim_body_state(const rp__body *body, rp_body_state *out)
     rp__vec3_store(out->angular_velocity, body->omega);
     rp__vec3_store(out->force, body->force);
     rp__vec3_store(out->torque, body->torque);
+    rp__vec3_store(out->normal_force, body->normal_force);
+    rp__vec3_store(out->friction_force, rp__vec3_sub(body->force, body->normal_force));
     out->mass = body->mass;
     out->present = body->present;
 }
 
 rp_result rp_sim_body(const rp_sim *sim, int index, rp_body_state *out)
 {
-    RP_TRY(check_body(sim, index));
+    RP_TRY(rp__sim_check_body_index(sim, index));
+    if (!out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_body needs a place for the state (NULL was given)");
     rp__sim_body_state(&sim->world.bodies[index], out);
     return RP_OK;
 }
 
 rp_shape *rp_sim_body_shape(const rp_sim *sim, int index)
 {
-    return check_body(sim, index) == RP_OK ? sim->world.bodies[index].def.shape : NULL;
+    return rp__sim_check_body_index(sim, index) == RP_OK ? sim->world.bodies[index].def.shape : NULL;
 }
 
 rp_result rp_sim_wall_force(const rp_sim *sim, int face, double force[3])
 {
+    if (!sim || !force)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_wall_force needs a simulation and a place for the force (one is NULL)");
     if (face < 0 || face >= 2 * sim->def.dim)
         return rp__base_fail(RP_BAD_ARGUMENT, "wall %d of %d", face, 2 * sim->def.dim);
     memcpy(force, sim->world.wall_force[face], 3 * sizeof *force);

@@ -7,6 +7,9 @@
 #include "sim/action.h"
 #include "sim/method.h"
 
+#include <repose/query.h>
+#include <stdatomic.h>
+
 typedef struct rp__emitter {
     double *sites;        /* x y z each: places where a particle may appear */
     int64_t site_count;
@@ -48,7 +51,37 @@ typedef struct rp__sim_drive {
     bool *key_off;        /* a key of the definition: its parameter was set from outside */
 } rp__sim_drive;
 
+/* Contacts of the last step, while they are recorded. */
+struct rp__touches {
+    rp__touch *items;
+    int64_t count, capacity;
+    atomic_flag busy;
+    bool failed;
+    rp_contact *contacts; /* as the program sees them */
+    int64_t contact_capacity;
+};
+
+/* The particles by cells of a lattice over the domain, to find those near a place; made when first asked for, gone with the next change. */
+typedef struct rp__finder {
+    bool made;
+    int64_t cells[3];
+    double size, lower[3];
+    int64_t *first; /* cells + 1 */
+    int64_t *items; /* particles */
+    int64_t cell_capacity, item_capacity;
+    double largest; /* radius */
+} rp__finder;
+
 struct rp_sim {
+    rp__finder finder;
+    rp__base_context base; /* its own memory and messages */
+    rp_hooks hooks;
+    struct {              /* while a step runs with a progress hook */
+        double begin, dt;
+        volatile int give_up;
+        const volatile int *asked; /* the program's flag */
+    } watch;
+    void *user_data;
     rp__arena arena;      /* copies of the definition */
     rp_sim_def def;
     const rp__method *method;
@@ -72,10 +105,12 @@ struct rp_sim {
 };
 
 /* sim.c */
+rp_result rp__sim_check_body_index(const rp_sim *sim, int index);
 void rp__sim_body_state(const rp__body *body, rp_body_state *out);
 
 /* definition.c */
 rp_result rp__sim_check(const rp_sim_def *def);
+rp_result rp__sim_check_cookie(int cookie, const char *what);
 rp_result rp__sim_check_grains(const rp_sim_def *def, const rp_grains_def *grains);
 rp_result rp__sim_check_body(const rp_body_def *body);
 rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def);
@@ -113,6 +148,11 @@ rp_result rp__sim_take_forces_back(rp_sim *sim); /* the step was given up */
 rp_result rp__sim_places_by_id(const rp_sim *sim, int64_t **out); /* where each particle is, by its id; -1: nowhere */
 double rp__sim_force_bound(const rp_sim *sim);
 void rp__sim_clear_forces(rp_sim *sim);
+
+/* query.c */
+void rp__sim_start_touches(rp_sim *sim);
+rp_result rp__sim_sort_touches(rp_sim *sim);
+void rp__sim_query_free(rp_sim *sim);
 
 /* act.c: performs an action now and writes it into the journal; nothing happens when it is refused. */
 rp_result rp__sim_act(rp_sim *sim, rp__action *action);

@@ -131,12 +131,9 @@ static rp_result restore_particles(rp_sim *sim, const rp_state *state, int64_t c
     return check_places(sim);
 }
 
-rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
+static rp_result restore(rp_sim *sim, const rp_state *state)
 {
     const rp_blob *counts, *time, *owed, *walls;
-    if (!state)
-        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_restore needs a state (NULL was given)");
-    RP_TRY(rp__sim_need(sim, "rp_sim_restore"));
     RP_TRY(need(state, "counts", RP_I64, 5, &counts));
     RP_TRY(need(state, "time", RP_F64, 1, &time));
     RP_TRY(need(state, "emitters", RP_F64, sim->def.emitter_count, &owed));
@@ -152,6 +149,7 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
     sim->at_frame = n[2] != 0;
     sim->particles.next_id = n[4];
     sim->world.disturbed++;
+    sim->finder.made = false;
     sim->time = *(const double *)time->data;
     sim->world.time = sim->time;
     for (int e = 0; e < sim->def.emitter_count; e++)
@@ -160,4 +158,15 @@ rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
         RP_TRY(rp__body_reshape(&sim->world.bodies[b], sim->time));
     memcpy(sim->world.wall_force, walls->data, sizeof sim->world.wall_force);
     return sim->calls->restore ? sim->calls->restore(sim->state, &sim->world, state) : RP_OK;
+}
+
+rp_result rp_sim_restore(rp_sim *sim, const rp_state *state)
+{
+    if (!state)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_restore needs a state (NULL was given)");
+    RP_TRY(rp__sim_need(sim, "rp_sim_restore"));
+    const rp__base_context *before = rp__base_enter(&sim->base);
+    rp_result result = restore(sim, state);
+    rp__base_enter(before);
+    return result;
 }

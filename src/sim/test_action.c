@@ -160,8 +160,9 @@ static void replays_to_the_byte(void **unused)
 {
     (void)unused;
     static const char *const methods[] = { "method: ballistic\n" ROOM, "method: nonsmooth\n" ROOM,
-                                           "method: elastoplastic\n" ROOM };
-    for (int m = 0; m < 3; m++) {
+                                           "method: elastoplastic\n" ROOM, "method: pbd\n" ROOM,
+                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" ROOM };
+    for (int m = 0; m < 5; m++) {
         rp_sim *sim = make(methods[m]), *again = make(methods[m]), *third = make(methods[m]);
         perform(sim, 8);
         ok(rp_sim_replay(again, rp_sim_journal(sim)));

@@ -1,0 +1,250 @@
+/* Questions: contacts, rays, boxes, the surface, sums, values at points. */
+#include "sim/action_tests.h"
+
+#define BED                                                                                                                      \
+    "domain: [1, 1, 1]\ncell_size: 10 cm\nduration: 1 s\nframe_rate: 50\nwalls: {all: slip, bottom: 0.5}\nmaterial: {preset: dry-sand, youngs_modulus: 50 kPa}\n" \
+    "grains: [{shape: {box: {lower: [0, 0, 0], upper: [1, 1, 0.33]}}, per_cell: 27, sampling: regular, velocity: [0.5, 0, 0]}]\n"  \
+    "bodies:\n- {name: high, shape: {sphere: {radius: 10 cm}}, position: [0.5, 0.5, 0.8]}\n"                                       \
+    "- {name: corner, shape: {box: {lower: [-0.05, -0.05, -0.05], upper: [0.05, 0.05, 0.05]}}, position: [0.1, 0.1, 0.9]}\n"
+
+static void rays_meet_what_is_there(void **unused)
+{
+    (void)unused;
+    rp_sim *sim = make("method: ballistic\n" BED);
+    const double top[3] = { 0.515, 0.485, 2 }, down[3] = { 0, 0, -3 }, beside[3] = { 0.85, 0.8, 0.9 }, side[3] = { 1, 0, 0 };
+    rp_ray_hit hit;
+    ok(rp_sim_ray(sim, top, down, 10, RP_ASK_ALL, &hit));
+    assert_true(hit.what == RP_ASK_BODIES && hit.body == 0 && hit.particle == -1 && hit.wall == -1);
+    assert_float_equal(hit.point[2], 0.8 + sqrt(0.01 - 2 * 0.015 * 0.015), 1e-6);
+    assert_float_equal(hit.normal[2], sqrt(0.01 - 2 * 0.015 * 0.015) / 0.1, 1e-5);
+    ok(rp_sim_ray(sim, top, down, 10, RP_ASK_GRAINS, &hit));
+    assert_true(hit.what == RP_ASK_GRAINS);
+    /* the top of the bed: spheres of the bulk volume of a particle, 1/27 of a cell */
+    double radius = cbrt(3e-3 / 27 / (4 * 3.14159265358979)), z = 0;
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++)
+        z = fmax(z, plane(sim, "position", 2)[i]);
+    assert_true(hit.point[2] <= z + radius && hit.point[2] > z - 0.01);
+    /* the same as trying every particle */
+    for (int k = 0; k < 60; k++) {
+        const double from[3] = { 0.5 + 0.9 * sin(k), 0.5 + 0.9 * cos(2 * k), 0.2 + 0.015 * k }, way[3] = { -sin(k), -cos(2 * k) * 0.9, 0.1 - 0.01 * k };
+        double norm = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]), best = INFINITY;
+        ok(rp_sim_ray(sim, from, way, 3, RP_ASK_GRAINS, &hit));
+        for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+            double b = 0, e = -radius * radius;
+            for (int a = 0; a < 3; a++) {
+                double d = from[a] - plane(sim, "position", a)[i];
+                b += way[a] / norm * d, e += d * d;
+            }
+            double s = e <= 0 ? 0 : b < 0 && b * b >= e ? -b - sqrt(b * b - e) : INFINITY;
+            best = fmin(best, s);
+        }
+        if (best <= 3)
+            assert_float_equal(hit.distance, best, 1e-9);
+        else
+            assert_int_equal(hit.what, 0);
+    }
+    ok(rp_sim_ray(sim, beside, side, 10, RP_ASK_ALL, &hit));
+    assert_true(hit.what == RP_ASK_WALLS && hit.wall == 1 && hit.normal[0] == -1);
+    assert_float_equal(hit.distance, 0.15, 1e-12);
+    ok(rp_sim_ray(sim, beside, side, 0.1, RP_ASK_ALL, &hit));
+    assert_int_equal(hit.what, 0);
+    refused(rp_sim_ray(NULL, top, down, 1, RP_ASK_ALL, &hit), RP_BAD_ARGUMENT, "no simulation");
+    refused(rp_sim_ray(sim, top, zero, 1, RP_ASK_ALL, &hit), RP_BAD_ARGUMENT, "direction");
+    refused(rp_sim_ray(sim, top, down, NAN, RP_ASK_ALL, &hit), RP_BAD_ARGUMENT, "length");
+    refused(rp_sim_ray(sim, top, down, 1, 0, &hit), RP_BAD_ARGUMENT, "look for");
+    rp_sim_destroy(sim);
+}
+
+static void boxes_and_bodies_are_found(void **unused)
+{
+    (void)unused;
+    rp_sim *sim = make("method: ballistic\n" BED);
+    const double low[3] = { 0.21, 0.33, 0.05 }, high[3] = { 0.48, 0.51, 0.3 };
+    int64_t found = 0, expected = 0, list[4000];
+    ok(rp_sim_grains_in_box(sim, low, high, list, 4000, &found));
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++) {
+        bool in = true;
+        for (int a = 0; a < 3; a++)
+            in = in && plane(sim, "position", a)[i] >= low[a] && plane(sim, "position", a)[i] <= high[a];
+        if (in)
+            assert_true(list[expected++] == i);
+    }
+    assert_true(found == expected && found > 100);
+    ok(rp_sim_grains_in_box(sim, low, high, NULL, 0, &found));
+    assert_true(found == expected);
+    int bodies[4], count = 0;
+    const double around[3] = { 0, 0, 0.84 }, all[3] = { 0.3, 0.3, 1 };
+    ok(rp_sim_bodies_in_box(sim, around, all, bodies, 4, &count));
+    assert_true(count == 1 && bodies[0] == 1);
+    int body_index = -1;
+    double distance, normal[3];
+    const double point[3] = { 0.5, 0.5, 0.6 };
+    ok(rp_sim_closest_body(sim, point, &body_index, &distance, normal));
+    assert_true(body_index == 0);
+    assert_float_equal(distance, 0.1, 1e-12);
+    assert_float_equal(normal[2], -1, 1e-12);
+    ok(rp_sim_remove_body(sim, 0));
+    ok(rp_sim_closest_body(sim, point, &body_index, NULL, NULL));
+    assert_int_equal(body_index, 1);
+    ok(rp_sim_remove_body(sim, 1));
+    refused(rp_sim_closest_body(sim, point, &body_index, NULL, NULL), RP_NOT_FOUND, "no body");
+    refused(rp_sim_closest_body(sim, NULL, &body_index, NULL, NULL), RP_BAD_ARGUMENT, "NULL");
+    refused(rp_sim_grains_in_box(sim, low, NULL, NULL, 0, &found), RP_BAD_ARGUMENT, "NULL");
+    refused(rp_sim_bodies_in_box(sim, low, high, NULL, 3, &count), RP_BAD_ARGUMENT, "NULL");
+    rp_sim_destroy(sim);
+}
+
+static void the_surface_is_where_the_bed_ends(void **unused)
+{
+    (void)unused;
+    rp_sim *sim = make("method: ballistic\n" BED);
+    double height;
+    bool there;
+    static const double places[][2] = { { 0.5, 0.5 }, { 0.31, 0.77 }, { 0, 0 }, { 1, 0.4 }, { 0.02, 0.99 } };
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) { /* by walls and in corners too */
+        ok(rp_sim_surface(sim, places[k][0], places[k][1], &height, &there));
+        assert_true(there);
+        assert_float_equal(height, 1.0 / 3, 0.012); /* 10 layers of particles, 1/30 m each: 0.1 of a cell */
+    }
+    rp_shape *hole = NULL;
+    const double centre[3] = { 0.5, 0.5, 0.2 };
+    ok(rp_shape_sphere(centre, 0.3, &hole));
+    ok(rp_sim_remove_grains(sim, hole, NULL));
+    ok(rp_sim_surface(sim, 0.5, 0.5, &height, &there));
+    assert_true(!there || height < 0.05);
+    ok(rp_sim_surface(sim, 0.05, 0.05, &height, &there));
+    assert_float_equal(height, 1.0 / 3, 0.012);
+    refused(rp_sim_surface(sim, 2, 0, &height, &there), RP_BAD_ARGUMENT, "outside");
+    refused(rp_sim_surface(sim, 0, 0, NULL, &there), RP_BAD_ARGUMENT, "NULL");
+    rp_shape_release(hole);
+    rp_sim_destroy(sim);
+    sim = make("method: ballistic\ndomain: [1, 1]\ncell_size: 5 cm\nduration: 1 s\nmaterial: dry-sand\n"
+               "grains: [{shape: {box: {lower: [0, 0], upper: [0.5, 0.25]}}, per_cell: 16}]\n");
+    ok(rp_sim_surface(sim, 0.25, 0, &height, &there));
+    assert_true(there && fabs(height - 0.25) < 0.01);
+    ok(rp_sim_surface(sim, 0.75, 0, &height, &there));
+    assert_false(there);
+    rp_sim_destroy(sim);
+}
+
+static void sums_and_values(void **unused)
+{
+    (void)unused;
+    rp_sim *sim = make("method: ballistic\n" BED);
+    rp_sums all, part;
+    rp_shape *half = NULL;
+    const double centre[3] = { 0.25, 0.5, 0.5 }, size[3] = { 0.25, 0.5, 0.5 };
+    ok(rp_shape_box(centre, size, 0, &half));
+    ok(rp_sim_sums(sim, NULL, &all));
+    ok(rp_sim_sums(sim, half, &part));
+    double mass = 0;
+    for (int64_t i = 0; i < rp_sim_particle_count(sim); i++)
+        mass += plane(sim, "mass", 0)[i];
+    assert_true(all.particles == rp_sim_particle_count(sim));
+    assert_float_equal(all.mass, mass, 1e-9 * mass);
+    assert_float_equal(all.momentum[0], 0.5 * mass, 1e-9 * mass);
+    assert_float_equal(all.kinetic_energy, 0.125 * mass, 1e-9 * mass);
+    assert_float_equal(all.centre[0], 0.5, 1e-9);
+    assert_float_equal(all.angular_momentum[1], 0.5 * mass * all.centre[2], 1e-9 * mass);
+    assert_float_equal(part.mass, 0.5 * mass, 1e-9 * mass);
+    assert_float_equal(part.centre[0], 0.25, 1e-9);
+    double points[9] = { 0.5, 0.5, 0.15, 0.5, 0.5, 0.7, 0, 0, 0 }, values[9], fill[3];
+    assert_int_equal(rp_sim_sample_components(sim, "velocity"), 3);
+    ok(rp_sim_sample(sim, "velocity", points, 3, values, fill));
+    assert_float_equal(values[0], 0.5, 1e-12);
+    assert_float_equal(fill[0], 1, 0.02);
+    assert_true(fill[1] == 0 && values[3] == 0);
+    assert_float_equal(fill[2], 1, 0.05); /* in the corner, what lies outside does not count */
+    refused(rp_sim_sample(sim, "stress", points, 1, values, NULL), RP_NOT_FOUND, "stress");
+    refused(rp_sim_sample(sim, "velocity", NULL, 1, values, NULL), RP_BAD_ARGUMENT, "NULL");
+    points[0] = NAN;
+    refused(rp_sim_sample(sim, "velocity", points, 1, values, NULL), RP_BAD_ARGUMENT, "finite");
+    refused(rp_sim_sums(NULL, NULL, &all), RP_BAD_ARGUMENT, "no simulation");
+    rp_shape_release(half);
+    rp_sim_destroy(sim);
+}
+
+/* The weight of a bed on its floor and on a plate in it; contacts add up to forces; the two parts of a force. */
+#define TRAY(surface)                                                                                                               \
+    "domain: [0.6, 0.3]\ncell_size: 3 cm\nduration: 2 s\nframe_rate: 25\ngravity: [2, -9]\nwalls: {all: slip, bottom: slip}\n"       \
+    "material: {preset: dry-sand, youngs_modulus: 50 kPa}\n"                                                                         \
+    "grains: [{shape: {box: {lower: [0, 0.09], upper: [0.6, 0.18]}}, per_cell: 4}]\n"                                                \
+    "bodies: [{name: tray, shape: {box: {lower: [-1, -1, -1], upper: [1, 0.09, 1]}}, surface: " surface "}]\n"
+
+static void contacts_add_up(void **unused)
+{
+    (void)unused;
+    static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6"),
+                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"), "method: pbd\n" TRAY("0.6") };
+    for (int m = 0; m < 5; m++) {
+        rp_sim *sim = make(methods[m]), *plain = make(methods[m]);
+        const rp_contact *list;
+        int64_t count;
+        rp_step_stats stats;
+        refused(rp_sim_contacts(sim, &list, &count), RP_BAD_ARGUMENT, "not recorded");
+        ok(rp_sim_record_contacts(sim, true));
+        for (int i = 0; i < 12; i++) {
+            ok(rp_sim_step(sim, &stats));
+            ok(rp_sim_step(plain, NULL));
+        }
+        assert_true(hash_state(sim) == hash_state(plain)); /* listening changes nothing */
+        ok(rp_sim_contacts(sim, &list, &count));
+        rp_body_state tray = body(sim, 0);
+        double force[3] = { 0 }, normal[3] = { 0 }, wall[6][3] = { { 0 } };
+        assert_true(count > 10);
+        for (int64_t i = 0; i < count; i++) {
+            double along = 0;
+            for (int a = 0; a < 3; a++)
+                along += list[i].impulse[a] * list[i].normal[a];
+            for (int a = 0; a < 3; a++) {
+                if (list[i].body == 0)
+                    force[a] += list[i].impulse[a] / stats.dt, normal[a] += along * list[i].normal[a] / stats.dt;
+                else
+                    wall[list[i].wall][a] += list[i].impulse[a] / stats.dt;
+            }
+        }
+        double size = fabs(tray.force[1]);
+        assert_true(size > 0);
+        for (int a = 0; a < 2; a++) {
+            assert_float_equal(force[a], tray.force[a], 1e-9 * size);
+            assert_float_equal(normal[a], tray.normal_force[a], 1e-9 * size);
+            assert_float_equal(tray.normal_force[a] + tray.friction_force[a], tray.force[a], 1e-12 * size);
+            for (int f = 0; f < 4; f++) {
+                double expected[3];
+                ok(rp_sim_wall_force(sim, f, expected));
+                assert_float_equal(wall[f][a], expected[a], 1e-9 * size);
+            }
+        }
+        /* the plate is flat: pushed down, rubbed along, and not more than friction can */
+        assert_float_equal(tray.normal_force[0], 0, 1e-9 * size);
+        assert_float_equal(tray.friction_force[1], 0, 1e-9 * size);
+        assert_true(tray.normal_force[1] < 0);
+        if (m < 2)
+            assert_true(tray.friction_force[0] > 0);
+        assert_true(fabs(tray.friction_force[0]) <= 0.6 * size * (1 + 1e-9));
+        double pressure[1], fill, at[3] = { 0.3, 0.13, 0 };
+        if (m < 2) {
+            double stress[6];
+            ok(rp_sim_sample(sim, "pressure", at, 1, pressure, &fill));
+            assert_true(fill > 0.5 && pressure[0] > 0);
+            assert_int_equal(rp_sim_sample_components(sim, "stress"), 6);
+            ok(rp_sim_sample(sim, "stress", at, 1, stress, NULL));
+            assert_true(fabs(stress[0]) + fabs(stress[1]) > 0);
+        }
+        ok(rp_sim_record_contacts(sim, false));
+        rp_sim_destroy(sim);
+        rp_sim_destroy(plain);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rays_meet_what_is_there),
+        cmocka_unit_test(boxes_and_bodies_are_found),
+        cmocka_unit_test(the_surface_is_where_the_bed_ends),
+        cmocka_unit_test(sums_and_values),
+        cmocka_unit_test(contacts_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
