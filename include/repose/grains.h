@@ -59,5 +59,49 @@ RP_API void rp_samples_positions(const rp_samples *samples, const rp_frame *fram
 RP_API rp_result rp_samples_write(const rp_samples *samples, const char *path);
 RP_API rp_result rp_samples_read(const char *path, rp_samples *out);
 
+/* ---- upsampling: fine grains that particles lead, with places and velocities of their own ----
+ *
+ * For methods whose particles are balls: many fine grains for each of them, which keep out of bodies and walls, fall where no particle is
+ * near and stay where particles stay. Made for every frame while a run goes on, or afterwards from its frames (docs/grains.md). */
+
+typedef struct rp_upsample_def {
+    rp_samples_def room;          /* domain, open faces, bodies, seed */
+    double radius;                /* of the fine grains [m] */
+    double guide_radius;          /* of the particles that lead them [m] */
+    double gravity[3];
+    const rp_sink_def *sinks;     /* grains in them are taken away */
+    int sink_count;
+    bool as_printed;              /* without the rule that keeps gravity out of dense sand: to compare with */
+} rp_upsample_def;
+RP_API rp_upsample_def rp_default_upsample_def(void);
+
+/* Particles at the beginning of a step, and their mean velocities over it: planes of `count` numbers. */
+typedef struct rp_guides {
+    int64_t count;
+    const double *x[3], *v[3];
+} rp_guides;
+
+typedef struct rp_upsample_stats {
+    int64_t blocks, still;        /* blocks of 64 grains, and those that had nothing to do */
+    int64_t falling;              /* grains on which gravity acts */
+} rp_upsample_stats;
+
+typedef struct rp_upsample rp_upsample;
+RP_API rp_result rp_upsample_create(const rp_upsample_def *def, rp_upsample **out);
+RP_API void rp_upsample_destroy(rp_upsample *upsample);
+/* Fills a shape with fine grains, as many as fit in at random, out of the bodies of a frame (NULL: none). */
+RP_API rp_result rp_upsample_fill(rp_upsample *upsample, const rp_shape *hull, const rp_frame *bodies);
+/* Fine grains around a new particle: as many as its volume holds. `guide` is its id. */
+RP_API rp_result rp_upsample_add(rp_upsample *upsample, const double position[3], const double velocity[3], int64_t guide, const rp_frame *bodies);
+/* One grain. */
+RP_API rp_result rp_upsample_put(rp_upsample *upsample, const double position[3], const double velocity[3]);
+/* One step of length dt, about 1/60 s. Bodies stand as in the frame, at the end of the step; no point of them went farther than
+ * `bodies_moved` in it. Same bytes for any number of threads, and for each grain whatever the others are. */
+RP_API rp_result rp_upsample_step(rp_upsample *upsample, const rp_guides *guides, const rp_frame *bodies, double bodies_moved, double dt);
+RP_API int64_t rp_upsample_count(const rp_upsample *upsample);
+RP_API rp_upsample_stats rp_upsample_statistics(const rp_upsample *upsample);
+/* Planes of places, from the lower corner of the domain, and velocities (or NULL), and tones (or NULL); valid until the next call. */
+RP_API void rp_upsample_view(const rp_upsample *upsample, const float *x[3], const float *v[3], const uint8_t **tone);
+
 RP_END
 #endif

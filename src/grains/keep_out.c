@@ -159,3 +159,22 @@ void rp__grains_keep_out(const rp__obstacles *o, double margin, const double hom
     if (nearest_body(o, x, g) < 0) /* a narrow place */
         memcpy(x, before, sizeof before);
 }
+
+bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3])
+{
+    bool met = false;
+    for (int k = 0; k < 16; k++) { /* from one body into another, into a wall and back, or by a bound that falls short */
+        double g[3] = { 0, 0, 0 }, d = nearest_body(o, x, g), speed = 0;
+        if (d >= radius)
+            break;
+        met = true;
+        for (int e = 0; e < o->def->dim; e++)
+            speed += v[e] * g[e];
+        for (int e = 0; e < o->def->dim; e++) {
+            x[e] += (radius * (1 + 1e-6) - d) * g[e];
+            v[e] -= speed < 0 ? speed * g[e] : 0;
+        }
+        hold_in_domain(o->def, radius, x);
+    }
+    return met;
+}

@@ -132,7 +132,8 @@ static rp_result restore_pairs(rp__pbd_table *t, const rp_state *in)
     int64_t n = count->count, pairs = partner->count, groups = pairs / RP_PBD_LANES + 1;
     t->grains = 0;
     RP_TRY(grow_lists(&t->count, &t->first, &t->grain_capacity, n));
-    if (!rp__base_grow(&t->pairs, &t->pair_capacity, pairs + 1, sizeof *t->pairs) ||
+    int64_t room = t->pair_capacity;
+    if (!rp__base_grow(&t->partner, &room, pairs + 1, sizeof *t->partner) || !rp__base_grow(&t->pairs, &t->pair_capacity, pairs + 1, sizeof *t->pairs) ||
         !rp__base_grow(&t->wide, &t->wide_capacity, groups, sizeof *t->wide))
         return RP_OUT_OF_MEMORY;
     if (n)
@@ -144,6 +145,7 @@ static rp_result restore_pairs(rp__pbd_table *t, const rp_state *in)
         const float *f = (const float *)force->data + PAIR_REALS * k;
         int lane = (int)(k % RP_PBD_LANES);
         t->pairs[k] = (rp__pbd_pair){ .j = ((const int32_t *)partner->data)[k], .place = (int32_t)k };
+        t->partner[k] = t->pairs[k].j;
         w->l[lane] = f[0];
         for (int c = 0; c < 3; c++)
             w->t[c][lane] = f[1 + c];

@@ -29,6 +29,7 @@ static rp_result reserve(rp__pbd *s, int64_t n)
     GROW(x);
     GROW(u);
     GROW(push);
+    GROW(place);
     GROW(mass);
     GROW(material);
     GROW(id);
@@ -145,8 +146,13 @@ static rp_result tidy(rp__pbd *s, rp__particles *p)
     if (turns < p->count / 8 + 1)
         return RP_OK;
     RP_TRY(rp__particles_permute(p, s->order));
-    for (int64_t k = 0; k < p->count; k++)
+    int64_t cell = 0;
+    for (int64_t k = 0; k < p->count; k++) {
+        while (k >= s->cell_first[cell + 1])
+            cell++;
+        s->cell[k] = (int32_t)cell;
         s->order[k] = (int32_t)k;
+    }
     return RP_OK;
 }
 
@@ -163,6 +169,11 @@ static void gather_chunk(void *context, int64_t begin, int64_t end, int worker)
             s->x[k][a] = p->x[a][i];
             s->u[k][a] = w->h * (p->v[a][i] + w->h * w->world->def->gravity[a]);
             s->push[k][a] = 0;
+        }
+        for (int b = 0; b < 3; b++) {
+            int a = s->axis[b];
+            s->place[k][b] = (float)(s->x[k][a] - s->origin[b]);
+            s->place[k][4 + b] = (float)(s->x[k][a] + s->u[k][a] - s->origin[b]);
         }
         s->x[k][3] = 0;
         s->u[k][3] = s->push[k][3] = s->mean_mass / p->mass[i];

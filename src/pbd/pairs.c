@@ -15,10 +15,13 @@
 #include <math.h>
 #include <stdatomic.h>
 
+enum { MOST_NEAR = 512 }; /* of one grain; more are left out: there is no room for so many but in one point */
+
 typedef struct work {
     rp__pbd *s;
     const rp__world *world;
-    double reach2, scale;
+    float reach2;
+    double scale;
     atomic_int full;       /* a slab had no room for its pairs */
 } work;
 
@@ -36,7 +39,11 @@ static rp_result reserve(rp__pbd_table *t, int64_t n)
     }
     if (t->room < 8)
         t->room = 8;
-    return rp__base_grow(&t->pairs, &t->pair_capacity, n * t->room + 1, sizeof *t->pairs) ? RP_OK : RP_OUT_OF_MEMORY;
+    int64_t pairs = t->pair_capacity;
+    if (!rp__base_grow(&t->partner, &pairs, n * t->room + 1, sizeof *t->partner) ||
+        !rp__base_grow(&t->pairs, &t->pair_capacity, n * t->room + 1, sizeof *t->pairs))
+        return RP_OUT_OF_MEMORY;
+    return RP_OK;
 }
 
 /* From grain j to grain i, which lie in one point: any direction will do that does not depend on who asks. */
@@ -57,11 +64,12 @@ static bool remember(const rp__pbd *s, double scale, rp__pbd_pair *pair)
     int32_t a = s->slot[pair->i], b = s->slot[pair->j], later = a > b ? a : b, other = a > b ? b : a;
     if (other < 0)
         return false;
-    const rp__pbd_pair *p = old->pairs + old->first[later];
-    for (int32_t m = 0; m < old->count[later]; m++)
-        if (p[m].j == other) {
-            const rp__pbd_wide *w = &old->wide[p[m].place / RP_PBD_LANES];
-            int lane = p[m].place % RP_PBD_LANES;
+    int64_t first = old->first[later];
+    for (int64_t m = first; m < first + old->count[later]; m++)
+        if (old->partner[m] == other) {
+            int32_t place = old->pairs[m].place;
+            const rp__pbd_wide *w = &old->wide[place / RP_PBD_LANES];
+            int lane = place % RP_PBD_LANES;
             double t[3], along = 0, sign = later == a ? scale : -scale;
             pair->l = (rp__pbd_real)(scale * (double)w->l[lane]);
             for (int c = 0; c < 3; c++) {
@@ -95,34 +103,42 @@ static void make_pair(const work *w, int64_t i, int64_t j, const double d[3], do
         pair->mu *= (rp__pbd_real)par->kinetic;
 }
 
+/* Grains before i in its neighbourhood that are near now or will be: their numbers into `near`, without a branch a grain. */
+static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR])
+{
+    const rp__pbd *s = w->s;
+    const float *x = s->place[i], reach2 = w->reach2;
+    int found = 0;
+    for (int64_t row = 0; row < 5; row++) { /* three rows of the layer before, the row before, its own */
+        int64_t across = row < 3 ? (row - 1) * s->cells[2] - s->cells[1] * s->cells[2] : (row - 4) * s->cells[2];
+        int64_t cell = s->cell[s->order[i]] + across, end = s->cell_first[cell + 2];
+        end = end < i ? end : i;
+        for (int64_t j = s->cell_first[cell - 1]; j < end; j++) {
+            const float *y = s->place[j];
+            float a = x[0] - y[0], b = x[1] - y[1], c = x[2] - y[2], d = x[4] - y[4], e = x[5] - y[5], f = x[6] - y[6];
+            near[found] = (int32_t)j;
+            found += (a * a + b * b + c * c < reach2) | (d * d + e * e + f * f < reach2);
+            if (found == MOST_NEAR)
+                return found;
+        }
+    }
+    return found;
+}
+
 /* Pairs of grain i with the grains before it; false when there is no room. */
-static bool pairs_of(const work *w, int64_t i, rp__pbd_pair *to, int64_t room, int32_t *count, double *nearest)
+static bool pairs_of(const work *w, int64_t i, int64_t to, int64_t room, int32_t *count, double *nearest)
 {
     rp__pbd *s = w->s;
-    const double *x = s->x[i], *u = s->u[i];
-    int64_t at[3];
-    for (int k = 0; k < 3; k++) {
-        int a = s->axis[k];
-        at[k] = (int64_t)((x[a] + u[a] - s->origin[k]) / s->width);
-        at[k] = at[k] < 1 ? 1 : at[k] > s->cells[k] - 2 ? s->cells[k] - 2 : at[k];
-    }
-    int32_t found = 0;
-    for (int64_t row = 0; row < 5; row++) { /* three rows of the layer before, the row before, its own */
-        int64_t layer = row < 3 ? at[0] - 1 : at[0], line = row < 3 ? at[1] + row - 1 : at[1] + row - 4;
-        int64_t cell = (layer * s->cells[1] + line) * s->cells[2] + at[2];
-        int64_t j = s->cell_first[cell - 1], end = s->cell_first[cell + 2];
-        for (end = end < i ? end : i; j < end; j++) {
-            const double *y = s->x[j], *v = s->u[j];
-            double d[3] = { x[0] - y[0], x[1] - y[1], x[2] - y[2] };
-            double e[3] = { d[0] + (u[0] - v[0]), d[1] + (u[1] - v[1]), d[2] + (u[2] - v[2]) };
-            double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], e2 = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
-            if (!(d2 < w->reach2 || e2 < w->reach2))
-                continue;
-            if (found == room)
-                return false;
-            *nearest = d2 < *nearest ? d2 : *nearest;
-            make_pair(w, i, j, d, d2, &to[found++]);
-        }
+    int32_t near[MOST_NEAR];
+    int found = candidates(w, i, near);
+    if (found > room)
+        return false;
+    for (int k = 0; k < found; k++) {
+        const double *x = s->x[i], *y = s->x[near[k]];
+        double d[3] = { x[0] - y[0], x[1] - y[1], x[2] - y[2] }, d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        *nearest = d2 < *nearest ? d2 : *nearest;
+        make_pair(w, i, near[k], d, d2, &s->now.pairs[to + k]);
+        s->now.partner[to + k] = near[k];
     }
     *count = found;
     return true;
@@ -140,7 +156,7 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         for (int64_t i = slab->begin; i < slab->end; i++) {
             s->now.first[i] = next;
             s->now.count[i] = 0;
-            if (!pairs_of(w, i, s->now.pairs + next, last - next, &s->now.count[i], &nearest)) {
+            if (!pairs_of(w, i, next, last - next, &s->now.count[i], &nearest)) {
                 atomic_store_explicit(&w->full, 1, memory_order_relaxed);
                 break;
             }
@@ -152,7 +168,7 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
 
 rp_result rp__pbd_find_pairs(rp__pbd *s, const rp__world *world, double reach)
 {
-    work w = { .s = s, .world = world, .reach2 = reach * reach, .scale = s->h_old > 0 ? s->h * s->h / (s->h_old * s->h_old) : 0 };
+    work w = { .s = s, .world = world, .reach2 = (float)(reach * reach), .scale = s->h_old > 0 ? s->h * s->h / (s->h_old * s->h_old) : 0 };
     for (;;) {
         RP_TRY(reserve(&s->now, s->n));
         atomic_store(&w.full, 0);

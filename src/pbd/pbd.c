@@ -59,6 +59,7 @@ static void free_table(rp__pbd_table *t)
     rp__base_free(t->count);
     rp__base_free(t->first);
     rp__base_free(t->pairs);
+    rp__base_free(t->partner);
     rp__base_free(t->wide);
 }
 
@@ -72,7 +73,7 @@ static void free_touches(rp__pbd_touches *t)
 static void destroy(void *state)
 {
     rp__pbd *s = state;
-    void *all[] = { s->order, s->slot,  s->cell,  s->x,     s->u, s->push,  s->mass,         s->material, s->id,       s->cell_first, s->slabs, s->used,
+    void *all[] = { s->order, s->slot,  s->cell,  s->x,     s->u, s->push, s->place,  s->mass,         s->material, s->id,       s->cell_first, s->slabs, s->used,
                     s->bodies, s->rested, s->loose, s->mu, s->colour_first, s->items,    s->residual, s->shift,      s->began };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         rp__base_free(all[k]);

@@ -36,6 +36,7 @@ typedef struct rp__pbd_table {
     int32_t *count;
     int64_t *first;
     rp__pbd_pair *pairs;
+    int32_t *partner;      /* j of the pairs, to look them up by */
     rp__pbd_wide *wide;
     int64_t groups;        /* of lanes */
     int64_t grain_capacity, pair_capacity, wide_capacity;
@@ -103,10 +104,11 @@ typedef struct rp__pbd {
     int64_t n, capacity;
     int32_t *order;        /* index in the store */
     int32_t *slot;         /* number in the step before, -1: new */
-    int32_t *cell;         /* scratch of the sort */
+    int32_t *cell;         /* of the grains as they lie in the store */
     double (*x)[4];        /* place at the beginning of the step */
     double (*u)[4];        /* displacement, and w = mean mass / mass */
     double (*push)[4];     /* displacement that takes overlaps away, and w */
+    float (*place)[8];     /* where it is and, from 4 on, where the step would bring it, from the origin of the cells */
     double *mass;
     int32_t *material;
     int64_t *id;

@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SIDE = 8 /* cells of a block */, LEVELS = 8, FIRST_ROUNDS = 12, ROUNDS = 4 };
+enum { SIDE = 8 /* cells of a block */, RIM = 2, LEVELS = 6, FIRST_ROUNDS = 12, ROUNDS = 4 };
 
 typedef struct piece {
     int32_t x[3]; /* in cells of its level */
@@ -26,7 +26,6 @@ typedef struct piece {
 typedef struct block {
     int32_t at[3];             /* its first cell */
     bool whole;                /* all of it may hold centres */
-    int16_t held[SIDE * SIDE * SIDE]; /* point of a cell, or -1 */
     piece *open;
     int64_t open_count, open_capacity;
     double *points;
@@ -39,7 +38,8 @@ typedef struct packing {
     double lower[3], upper[3]; /* of centres */
     double cell;
     int64_t size[3];           /* blocks */
-    int32_t *number;           /* of the block at a place, or -1 */
+    int64_t row, layer;        /* from a cell to the next along y and z: cells have a rim of two */
+    int32_t *held;             /* of each cell: 1024 × block + point, or -1 */
     block **blocks;
     int64_t block_count, block_capacity;
     int level, round;
@@ -57,52 +57,44 @@ static double outside(const packing *k, const double p[3])
     return d;
 }
 
-static block *block_at(const packing *k, const int64_t cell[3])
+static int64_t place_of(const packing *k, const int64_t cell[3])
 {
-    int64_t b[3];
-    for (int a = 0; a < 3; a++) {
-        b[a] = cell[a] / SIDE;
-        if (cell[a] < 0 || b[a] >= k->size[a])
-            return NULL;
+    return (k->def->dim == 3 ? cell[2] + RIM : 0) * k->layer + (cell[1] + RIM) * k->row + cell[0] + RIM;
+}
+
+/* Whether a centre lies nearer than `range` to p, which is in the cell at `place`; the nearest rows of cells come first. */
+static bool taken(const packing *k, int64_t place, const double p[3], double range)
+{
+    static const signed char rows[25][2] = { { 0, 0 },  { 0, 1 },  { 1, 0 },  { 0, -1 }, { -1, 0 }, { 1, 1 },   { 1, -1 },  { -1, 1 }, { -1, -1 },
+                                             { 0, 2 },  { 2, 0 },  { 0, -2 }, { -2, 0 }, { 1, 2 },  { 2, 1 },   { 1, -2 },  { 2, -1 }, { -1, 2 },
+                                             { -2, 1 }, { -1, -2 }, { -2, -1 }, { 2, 2 }, { 2, -2 }, { -2, 2 }, { -2, -2 } };
+    for (int n = 0; n < 25; n++) {
+        if (rows[n][1] && k->def->dim == 2)
+            continue;
+        const int32_t *held = k->held + place + rows[n][0] * k->row + rows[n][1] * k->layer;
+        for (int x = -2; x <= 2; x++) {
+            if (held[x] < 0)
+                continue;
+            const double *q = k->blocks[held[x] >> 10]->points + 3 * (held[x] & 1023);
+            double d0 = q[0] - p[0], d1 = q[1] - p[1], d2 = q[2] - p[2];
+            if (d0 * d0 + d1 * d1 + d2 * d2 < range * range)
+                return true;
+        }
     }
-    int32_t number = k->number[(b[2] * k->size[1] + b[1]) * k->size[0] + b[0]];
-    return number < 0 ? NULL : k->blocks[number];
-}
-
-static int within(const block *b, const int64_t cell[3])
-{
-    return (int)(((cell[2] - b->at[2]) * SIDE + cell[1] - b->at[1]) * SIDE + cell[0] - b->at[0]);
-}
-
-/* Whether a centre lies nearer than `range` to p, which is in `cell`. */
-static bool taken(const packing *k, const int64_t cell[3], const double p[3], double range)
-{
-    int depth = k->def->dim == 3 ? 2 : 0;
-    for (int64_t z = cell[2] - depth; z <= cell[2] + depth; z++)
-        for (int64_t y = cell[1] - 2; y <= cell[1] + 2; y++)
-            for (int64_t x = cell[0] - 2; x <= cell[0] + 2; x++) {
-                int64_t at[3] = { x, y, z };
-                const block *b = block_at(k, at);
-                int held = b ? b->held[within(b, at)] : -1;
-                if (held < 0)
-                    continue;
-                double d0 = b->points[3 * held] - p[0], d1 = b->points[3 * held + 1] - p[1], d2 = b->points[3 * held + 2] - p[2];
-                if (d0 * d0 + d1 * d1 + d2 * d2 < range * range)
-                    return true;
-            }
     return false;
 }
 
 /* ---- darts ---- */
 
-static bool add_point(packing *k, block *b, const int64_t cell[3], const double p[3])
+static bool add_point(packing *k, int64_t item, int64_t place, const double p[3])
 {
+    block *b = k->blocks[item];
     if (!rp__base_grow(&b->points, &b->capacity, 3 * (b->count + 1), sizeof *b->points)) {
         atomic_store(&k->out_of_memory, 1);
         return false;
     }
     memcpy(b->points + 3 * b->count, p, 3 * sizeof *p);
-    b->held[within(b, cell)] = (int16_t)b->count++;
+    k->held[place] = (int32_t)(item << 10 | b->count++);
     return true;
 }
 
@@ -116,14 +108,15 @@ static void throw_darts(void *context, int64_t item, int worker)
     for (int64_t n = 0; n < b->open_count; n++) {
         piece q = b->open[n];
         int64_t cell[3] = { q.x[0] >> k->level, q.x[1] >> k->level, q.x[2] >> k->level };
-        if (b->held[within(b, cell)] >= 0)
+        int64_t place = place_of(k, cell);
+        if (k->held[place] >= 0)
             continue;
         double p[3] = { 0, 0, 0 };
         uint64_t who = rp__random_bits((uint64_t)q.x[0] | (uint64_t)q.x[1] << 32, (uint64_t)q.x[2], k->def->seed);
         for (int a = 0; a < k->def->dim; a++)
             p[a] = k->lower[a] + size * ((double)q.x[a] + rp__random_unit(who, (uint64_t)(k->level * 64 + k->round), (uint64_t)a));
-        bool good = !taken(k, cell, p, 2 * k->def->radius) && (b->whole || outside(k, p) <= 0);
-        if (!good || !add_point(k, b, cell, p))
+        bool good = !taken(k, place, p, 2 * k->def->radius) && (b->whole || outside(k, p) <= 0);
+        if (!good || !add_point(k, item, place, p))
             b->open[kept++] = q;
     }
     b->open_count = kept;
@@ -143,12 +136,13 @@ static void subdivide(void *context, int64_t begin, int64_t end, int worker)
         for (int64_t n = 0; n < b->open_count; n++) {
             piece q = b->open[n];
             int64_t cell[3] = { q.x[0] >> k->level, q.x[1] >> k->level, q.x[2] >> k->level };
-            for (int c = 0; c < children && b->held[within(b, cell)] < 0; c++) {
+            int64_t place = place_of(k, cell);
+            for (int c = 0; c < children && k->held[place] < 0; c++) {
                 piece child = { { 2 * q.x[0] + (c & 1), 2 * q.x[1] + (c >> 1 & 1), k->def->dim == 3 ? 2 * q.x[2] + (c >> 2) : 0 } };
                 double p[3] = { 0, 0, 0 };
                 for (int a = 0; a < k->def->dim; a++)
                     p[a] = k->lower[a] + size * ((double)child.x[a] + 0.5);
-                if (taken(k, cell, p, 2 * k->def->radius - reach) || (!b->whole && outside(k, p) > reach))
+                if (taken(k, place, p, 2 * k->def->radius - reach) || (!b->whole && outside(k, p) > reach))
                     continue;
                 if (!rp__base_grow(&next, &capacity, count + 1, sizeof *next)) {
                     atomic_store(&k->out_of_memory, 1);
@@ -173,12 +167,10 @@ static rp_result open_block(packing *k, const int64_t at[3], bool whole)
     block *b = RP_NEW(block);
     if (!b)
         return RP_OUT_OF_MEMORY;
-    k->number[(at[2] * k->size[1] + at[1]) * k->size[0] + at[0]] = (int32_t)k->block_count;
     k->blocks[k->block_count++] = b;
     b->whole = whole;
     for (int a = 0; a < 3; a++)
         b->at[a] = (int32_t)(at[a] * SIDE);
-    memset(b->held, -1, sizeof b->held);
     int depth = k->def->dim == 3 ? SIDE : 1;
     double reach = 0.5 * k->cell * sqrt(k->def->dim);
     for (int n = 0; n < SIDE * SIDE * depth; n++) {
@@ -199,11 +191,13 @@ static rp_result open_blocks(packing *k)
 {
     double reach = 0.5 * SIDE * k->cell * sqrt(k->def->dim);
     int64_t places = k->size[0] * k->size[1] * k->size[2];
-    k->number = RP_NEW_ARRAY(int32_t, places);
-    if (!k->number)
+    k->row = k->size[0] * SIDE + 2 * RIM;
+    k->layer = k->row * (k->size[1] * SIDE + 2 * RIM);
+    int64_t cells = k->layer * (k->def->dim == 3 ? k->size[2] * SIDE + 2 * RIM : 1);
+    k->held = RP_NEW_ARRAY(int32_t, cells);
+    if (!k->held)
         return RP_OUT_OF_MEMORY;
-    for (int64_t n = 0; n < places; n++)
-        k->number[n] = -1;
+    memset(k->held, -1, (size_t)cells * sizeof *k->held);
     for (int64_t n = 0; n < places; n++) {
         int64_t at[3] = { n % k->size[0], n / k->size[0] % k->size[1], n / k->size[0] / k->size[1] };
         double p[3] = { 0, 0, 0 };
@@ -244,7 +238,7 @@ static rp_result measure(packing *k, bool *empty)
         k->size[a] = many < 1e6 ? (int64_t)many : 1000000;
     }
     double least = 0.2 * volume / pow(2 * def->radius, def->dim); /* of a box; shapes are counted while they fill */
-    if (blocks > 2e7 || (def->limit < 1))
+    if (blocks > 2e6 || def->limit < 1) /* 4 GB of cells */
         return rp__base_fail(RP_TOO_LARGE, "sampling: balls of radius %g m would be about %.3g; the limit is %lld: use a larger radius or a smaller shape",
                              def->radius, least, (long long)def->limit);
     return RP_OK;
@@ -324,6 +318,6 @@ rp_result rp__sampling_spheres(const rp_shape *shape, const rp__spheres_def *def
         rp__base_free(k.blocks[n]);
     }
     rp__base_free(k.blocks);
-    rp__base_free(k.number);
+    rp__base_free(k.held);
     return result;
 }

@@ -1,0 +1,574 @@
+/* Many fine grains around few particles, which lead them: the second way to make grains to look at [sommer2022]. docs/grains.md.
+ *
+ * The state are places and velocities in single precision, from the lower corner of the domain. Blocks of 64 grains that are near
+ * each other share a list of guides; grains are sorted for that now and then. */
+#include "exec/exec.h"
+#include "grains/follow.h"
+#include "math/random.h"
+#include "shape/sampling.h"
+
+#include <string.h>
+
+enum { SORT_EVERY = 8, MORTON_BITS = 10 };
+#define AT_REST 1e-4 /* [m/s] guides below it count as at rest */
+
+struct rp_upsample {
+    rp_upsample_def def;
+    rp__guides guides;
+    int64_t count, capacity;
+    float *x[3], *v[3];
+    uint8_t *tone;
+    float *spare;
+    uint32_t *key, *key_spare;
+    int32_t *order, *order_spare;
+    rp__follow_block *blocks;
+    int64_t block_capacity, steps;
+    int64_t guides_before;
+    rp_upsample_stats stats;
+};
+
+rp_upsample_def rp_default_upsample_def(void)
+{
+    rp_upsample_def def = { .room = rp_default_samples_def(), .gravity = { 0, 0, -9.81 } };
+    return def;
+}
+
+/* ---- memory ---- */
+
+static rp_result reserve(rp_upsample *u, int64_t count)
+{
+    int64_t need = count + 2 * RP_FOLLOW_BLOCK;
+    if (need > u->capacity) {
+        int64_t capacity = need + need / 4;
+        void **planes[] = { (void **)&u->x[0], (void **)&u->x[1], (void **)&u->x[2], (void **)&u->v[0], (void **)&u->v[1], (void **)&u->v[2],
+                            (void **)&u->spare, (void **)&u->key, (void **)&u->key_spare, (void **)&u->order, (void **)&u->order_spare };
+        for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
+            float *grown = rp__base_realloc_array(*planes[k], (size_t)capacity, sizeof *grown);
+            if (!grown)
+                return RP_OUT_OF_MEMORY;
+            *planes[k] = grown;
+        }
+        uint8_t *tone = rp__base_realloc_array(u->tone, (size_t)capacity, 1);
+        if (!tone)
+            return RP_OUT_OF_MEMORY;
+        u->tone = tone;
+        u->capacity = capacity;
+    }
+    return rp__base_grow(&u->blocks, &u->block_capacity, need / RP_FOLLOW_BLOCK + 1, sizeof *u->blocks) ? RP_OK : RP_OUT_OF_MEMORY;
+}
+
+/* Lanes beyond the last grain hold numbers too. */
+static void pad(rp_upsample *u)
+{
+    for (int64_t i = u->count; i < u->count + RP_FOLLOW_BLOCK; i++)
+        for (int d = 0; d < 3; d++)
+            u->x[d][i] = u->v[d][i] = 0;
+}
+
+static void wake(rp_upsample *u)
+{
+    for (int64_t b = 0; b * RP_FOLLOW_BLOCK < u->count; b++)
+        u->blocks[b] = (rp__follow_block){ .clear = -1 };
+}
+
+void rp_upsample_destroy(rp_upsample *u)
+{
+    if (!u)
+        return;
+    for (int d = 0; d < 3; d++) {
+        rp__base_free(u->x[d]);
+        rp__base_free(u->v[d]);
+        rp__base_free(u->guides.x[d]);
+        rp__base_free(u->guides.v[d]);
+    }
+    void *all[] = { u->tone, u->spare, u->key, u->key_spare, u->order, u->order_spare, u->blocks, u->guides.first, u->guides.fastest, u->guides.cell,
+                    u->guides.order };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        rp__base_free(all[k]);
+    rp__base_free(u);
+}
+
+/* ---- guides ---- */
+
+static rp_result reserve_guides(rp__guides *g, int64_t count, int64_t cells)
+{
+    if (count + 1 > g->capacity) {
+        int64_t capacity = count + count / 4 + 64;
+        void **planes[] = { (void **)&g->x[0], (void **)&g->x[1], (void **)&g->x[2], (void **)&g->v[0],
+                            (void **)&g->v[1], (void **)&g->v[2], (void **)&g->cell, (void **)&g->order };
+        for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
+            float *grown = rp__base_realloc_array(*planes[k], (size_t)capacity, sizeof *grown);
+            if (!grown)
+                return RP_OUT_OF_MEMORY;
+            *planes[k] = grown;
+        }
+        g->capacity = capacity;
+    }
+    int64_t capacity = g->cell_capacity;
+    if (!rp__base_grow(&g->first, &capacity, cells + 2, sizeof *g->first) ||
+        !rp__base_grow(&g->fastest, &g->cell_capacity, cells + 2, sizeof *g->fastest))
+        return RP_OUT_OF_MEMORY;
+    return RP_OK;
+}
+
+static void set_grid(rp__guides *g, const rp_guides *from, const double base[3], int64_t *cells)
+{
+    double low[3], high[3], width = 2 * (double)g->radius;
+    for (int d = 0; d < 3; d++) {
+        low[d] = INFINITY, high[d] = -INFINITY;
+        for (int64_t i = 0; i < from->count; i++)
+            low[d] = fmin(low[d], from->x[d][i]), high[d] = fmax(high[d], from->x[d][i]);
+        if (!(low[d] <= high[d]))
+            low[d] = high[d] = base[d];
+    }
+    for (;; width *= 1.3) { /* thinly spread: larger cells */
+        double total = 1;
+        for (int d = 0; d < 3; d++) {
+            double many = floor((high[d] - low[d]) / width) + 1;
+            total *= many;
+            g->size[d] = total < 1e9 ? (int)many : 1;
+            g->origin[d] = (float)(low[d] - base[d]);
+        }
+        *cells = (int64_t)total;
+        if (total <= 8.0 * (double)from->count + 4096)
+            break;
+    }
+    g->per_width = (float)(1 / width);
+}
+
+static rp_result bin_guides(rp_upsample *u, const rp_guides *from)
+{
+    rp__guides *g = &u->guides;
+    const double *base = u->def.room.lower;
+    int64_t cells = 0;
+    g->radius = (float)u->def.guide_radius;
+    set_grid(g, from, base, &cells);
+    RP_TRY(reserve_guides(g, from->count, cells));
+    memset(g->first, 0, (size_t)(cells + 1) * sizeof *g->first);
+    memset(g->fastest, 0, (size_t)cells * sizeof *g->fastest);
+    for (int64_t i = 0; i < from->count; i++) {
+        int c[3];
+        for (int d = 0; d < 3; d++) {
+            float at = ((float)(from->x[d][i] - base[d]) - g->origin[d]) * g->per_width;
+            c[d] = at < 0 ? 0 : at >= (float)g->size[d] ? g->size[d] - 1 : (int)at;
+        }
+        g->cell[i] = (c[2] * g->size[1] + c[1]) * g->size[0] + c[0];
+        g->first[g->cell[i] + 1]++;
+    }
+    for (int64_t c = 0; c < cells; c++)
+        g->first[c + 1] += g->first[c];
+    for (int64_t i = 0; i < from->count; i++) {
+        int32_t to = g->first[g->cell[i]]++;
+        float square = 0;
+        for (int d = 0; d < 3; d++) {
+            g->x[d][to] = (float)(from->x[d][i] - base[d]);
+            g->v[d][to] = (float)from->v[d][i];
+            square += g->v[d][to] * g->v[d][to];
+        }
+        g->fastest[g->cell[i]] = square > g->fastest[g->cell[i]] ? square : g->fastest[g->cell[i]];
+    }
+    for (int64_t c = cells; c > 0; c--)
+        g->first[c] = g->first[c - 1];
+    g->first[0] = 0;
+    g->count = from->count;
+    return RP_OK;
+}
+
+/* ---- order ---- */
+
+static uint32_t spread(uint32_t a)
+{
+    a &= 1023;
+    a = (a | a << 16) & 0x30000ff;
+    a = (a | a << 8) & 0x300f00f;
+    a = (a | a << 4) & 0x30c30c3;
+    return (a | a << 2) & 0x9249249;
+}
+
+typedef struct sorting {
+    rp_upsample *u;
+    float low[3], per;
+    float *from, *to;
+} sorting;
+
+static void key_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const sorting *s = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t key = 0;
+        for (int d = 0; d < 3; d++) {
+            float at = (s->u->x[d][i] - s->low[d]) * s->per;
+            key |= spread(at < 0 ? 0 : at > 1023 ? 1023 : (uint32_t)at) << d;
+        }
+        s->u->key[i] = key;
+        s->u->order[i] = (int32_t)i;
+    }
+}
+
+static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const sorting *s = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        s->to[i] = s->from[s->u->order[i]];
+}
+
+/* By the places of their cells along a Morton curve: three passes of ten bits. */
+static void sort_grains(rp_upsample *u)
+{
+    sorting s = { .u = u };
+    float high[3], widest = 0;
+    for (int d = 0; d < 3; d++) {
+        s.low[d] = high[d] = u->count ? u->x[d][0] : 0;
+        for (int64_t i = 1; i < u->count; i++)
+            s.low[d] = u->x[d][i] < s.low[d] ? u->x[d][i] : s.low[d], high[d] = u->x[d][i] > high[d] ? u->x[d][i] : high[d];
+        widest = high[d] - s.low[d] > widest ? high[d] - s.low[d] : widest;
+    }
+    float cell = (float)(2 * u->def.radius);
+    s.per = widest > 1023 * cell ? 1023 / widest : 1 / cell;
+    rp__exec_for(u->count, 1 << 14, key_chunk, &s);
+    for (int shift = 0; shift < 3 * MORTON_BITS; shift += MORTON_BITS) {
+        int64_t at[1025] = { 0 };
+        for (int64_t i = 0; i < u->count; i++)
+            at[(u->key[i] >> shift & 1023) + 1]++;
+        for (int k = 0; k < 1024; k++)
+            at[k + 1] += at[k];
+        for (int64_t i = 0; i < u->count; i++) {
+            int64_t to = at[u->key[i] >> shift & 1023]++;
+            u->key_spare[to] = u->key[i];
+            u->order_spare[to] = u->order[i];
+        }
+        uint32_t *key = u->key;
+        int32_t *order = u->order;
+        u->key = u->key_spare, u->key_spare = key;
+        u->order = u->order_spare, u->order_spare = order;
+    }
+    for (int k = 0; k < 6; k++) {
+        float **plane = k < 3 ? &u->x[k] : &u->v[k - 3];
+        s.from = *plane, s.to = u->spare;
+        rp__exec_for(u->count, 1 << 14, move_chunk, &s);
+        *plane = s.to, u->spare = s.from;
+    }
+    uint8_t *tone = (uint8_t *)u->spare;
+    for (int64_t i = 0; i < u->count; i++)
+        tone[i] = u->tone[u->order[i]];
+    memcpy(u->tone, tone, (size_t)u->count);
+    pad(u);
+    wake(u);
+}
+
+/* ---- grains that come and go ---- */
+
+static uint8_t draw_tone(const rp_upsample *u, uint64_t stream, uint64_t k)
+{
+    return (uint8_t)(rp__random_bits(u->def.room.seed ^ 0x746f6e65, stream, k) >> 32);
+}
+
+static rp_result add_grain(rp_upsample *u, const double x[3], const double v[3], uint64_t stream, uint64_t k)
+{
+    RP_TRY(reserve(u, u->count + 1));
+    for (int d = 0; d < 3; d++) {
+        u->x[d][u->count] = (float)(x[d] - u->def.room.lower[d]);
+        u->v[d][u->count] = (float)v[d];
+    }
+    u->tone[u->count++] = draw_tone(u, stream, k);
+    return RP_OK;
+}
+
+static rp_result add_around(rp_upsample *u, const rp__obstacles *o, const double home[3], const double v[3], int64_t id)
+{
+    double many = pow(u->def.guide_radius / u->def.radius, u->def.room.dim), part = rp__random_unit(u->def.room.seed ^ 0x6e6577, (uint64_t)id, 0);
+    int64_t count = (int64_t)(many + part);
+    for (int64_t k = 0; k < count; k++) {
+        rp__vec3 b = rp__random_in_ball(u->def.room.seed ^ 0x62616c6c, (uint64_t)id, (uint64_t)k);
+        double reach = 1.2 * u->def.guide_radius;
+        double x[3] = { home[0] + reach * b.x, home[1] + reach * b.y, u->def.room.dim == 3 ? home[2] + reach * b.z : 0 };
+        rp__grains_keep_out(o, u->def.radius, home, x);
+        RP_TRY(add_grain(u, x, v, (uint64_t)id, (uint64_t)k));
+    }
+    return RP_OK;
+}
+
+/* Fine balls in the shapes that the particles were put into. */
+static rp_result fill_hull(rp_upsample *u, const rp_shape *hull, const rp__obstacles *o, int number)
+{
+    const rp_samples_def *room = &u->def.room;
+    rp__spheres_def d = { .dim = room->dim, .radius = u->def.radius, .seed = room->seed + 77 + (uint64_t)number, .limit = (int64_t)1 << 31 };
+    for (int a = 0; a < room->dim; a++) {
+        d.lower[a] = room->lower[a] + (room->open[2 * a] ? 0 : u->def.radius);
+        d.upper[a] = room->upper[a] - (room->open[2 * a + 1] ? 0 : u->def.radius);
+    }
+    double *points = NULL, rest[3] = { 0, 0, 0 };
+    int64_t count = 0;
+    RP_TRY(rp__sampling_spheres(hull, &d, &points, &count));
+    rp_result result = reserve(u, u->count + count);
+    for (int64_t k = 0; k < count && result == RP_OK; k++)
+        if (!(rp__grains_body_distance(o, points + 3 * k, u->def.radius) < u->def.radius))
+            result = add_grain(u, points + 3 * k, rest, (uint64_t)number, (uint64_t)k);
+    rp__base_free(points);
+    return result;
+}
+
+static bool gone(const rp_upsample *u, int64_t i)
+{
+    const rp_samples_def *room = &u->def.room;
+    double x[3];
+    for (int d = 0; d < 3; d++)
+        x[d] = room->lower[d] + (double)u->x[d][i];
+    for (int d = 0; d < room->dim; d++)
+        if ((room->open[2 * d] && x[d] < room->lower[d]) || (room->open[2 * d + 1] && x[d] > room->upper[d]))
+            return true;
+    for (int s = 0; s < u->def.sink_count; s++)
+        if (rp_shape_distance(u->def.sinks[s].shape, x, NULL) <= 0)
+            return true;
+    return false;
+}
+
+static void drop_gone(rp_upsample *u)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < u->count; i++) {
+        if (gone(u, i))
+            continue;
+        for (int d = 0; d < 3 && kept < i; d++)
+            u->x[d][kept] = u->x[d][i], u->v[d][kept] = u->v[d][i];
+        u->tone[kept++] = u->tone[i];
+    }
+    if (kept < u->count) {
+        u->count = kept;
+        pad(u);
+        wake(u);
+    }
+}
+
+/* ---- the step ---- */
+
+typedef struct stepping {
+    rp_upsample *u;
+    const rp__obstacles *obstacles;
+    rp__follow_rules rules;
+    float walls[2][3];            /* of centres, from the lower corner */
+    float bodies_moved;           /* the farthest that a point of a body went in this step */
+} stepping;
+
+static void meet_walls(const stepping *s, int64_t begin, int64_t end)
+{
+    for (int d = 0; d < 3; d++) {
+        float *x = s->u->x[d], *v = s->u->v[d], low = s->walls[0][d], high = s->walls[1][d];
+#pragma omp simd
+        for (int64_t i = begin; i < end; i++) {
+            bool under = x[i] < low, over = x[i] > high;
+            v[i] = (under && v[i] < 0) || (over && v[i] > 0) ? 0 : v[i];
+            x[i] = under ? low : over ? high : x[i];
+        }
+    }
+}
+
+static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, int64_t end)
+{
+    rp_upsample *u = s->u;
+    double radius = u->def.radius, farthest = 0, middle[3], half = 0;
+    for (int d = 0; d < 3; d++) {
+        double a = 0.5 * ((double)b->high[d] - (double)b->low[d]);
+        half += a * a;
+        middle[d] = u->def.room.lower[d] + 0.5 * ((double)b->high[d] + (double)b->low[d]);
+    }
+    for (int64_t i = begin; i < end; i++) {
+        double square = 0;
+        for (int d = 0; d < 3; d++)
+            square += (double)u->v[d][i] * (double)u->v[d][i];
+        farthest = fmax(farthest, square);
+    }
+    farthest = sqrt(farthest) * (double)s->rules.dt;
+    b->clear -= (float)farthest + s->bodies_moved;
+    if (b->clear > (float)radius)
+        return;
+    double reach = sqrt(half) + farthest;
+    b->clear = (float)(rp__grains_body_distance(s->obstacles, middle, 4 * reach + 8 * radius) - reach);
+    if (b->clear > 4 * (float)radius + 3 * (float)reach)
+        b->clear = 4 * (float)radius + 3 * (float)reach; /* the search goes no farther */
+    if (b->clear > (float)radius)
+        return;
+    for (int64_t i = begin; i < end; i++) {
+        double x[3], v[3];
+        for (int d = 0; d < 3; d++)
+            x[d] = u->def.room.lower[d] + (double)u->x[d][i], v[d] = (double)u->v[d][i];
+        if (!rp__grains_push(s->obstacles, radius, x, v))
+            continue;
+        for (int d = 0; d < 3; d++)
+            u->x[d][i] = (float)(x[d] - u->def.room.lower[d]), u->v[d][i] = (float)v[d];
+    }
+}
+
+static void step_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const stepping *s = context;
+    rp_upsample *u = s->u;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        rp__follow_block *block = &u->blocks[b];
+        int64_t first = b * RP_FOLLOW_BLOCK, last = first + RP_FOLLOW_BLOCK < u->count ? first + RP_FOLLOW_BLOCK : u->count;
+        if (block->still && s->bodies_moved > 0 && block->clear - s->bodies_moved <= (float)u->def.radius)
+            block->still = false; /* a body may run into grains at rest */
+        bool was = block->still;
+        rp__grains_follow(&u->guides, &s->rules, block, first, last, u->x, u->v);
+        if (was && block->still) {
+            block->clear -= s->bodies_moved;
+            continue;
+        }
+        meet_walls(s, first, last);
+        if (s->obstacles && s->obstacles->count)
+            meet_bodies(s, block, first, last);
+        if (block->still) { /* what guides at rest still moved is less than they do */
+            for (int64_t i = first; i < last; i++)
+                for (int d = 0; d < 3; d++)
+                    u->v[d][i] = 0;
+            for (int d = 0; d < 3; d++) {
+                block->low[d] = u->x[d][first], block->high[d] = block->low[d];
+                for (int64_t i = first; i < last; i++) {
+                    block->low[d] = u->x[d][i] < block->low[d] ? u->x[d][i] : block->low[d];
+                    block->high[d] = u->x[d][i] > block->high[d] ? u->x[d][i] : block->high[d];
+                }
+            }
+        }
+    }
+}
+
+static rp_result advance(rp_upsample *u, const rp_guides *guides, const rp__obstacles *o, double bodies_moved, double dt)
+{
+    stepping s = { .u = u, .obstacles = o, .bodies_moved = (float)bodies_moved };
+    const rp_samples_def *room = &u->def.room;
+    s.rules = (rp__follow_rules){ .dt = (float)dt, .slow2 = (float)(AT_REST * AT_REST), .full = u->def.as_printed ? INFINITY : 1 };
+    for (int d = 0; d < 3; d++) {
+        s.rules.gravity[d] = (float)u->def.gravity[d];
+        s.walls[0][d] = d >= room->dim ? -INFINITY : room->open[2 * d] ? -INFINITY : (float)u->def.radius;
+        s.walls[1][d] = d >= room->dim || room->open[2 * d + 1] ? INFINITY : (float)(room->upper[d] - room->lower[d] - u->def.radius);
+    }
+    RP_TRY(reserve(u, u->count));
+    RP_TRY(bin_guides(u, guides));
+    if (u->steps % SORT_EVERY == 0 && (u->stats.still < u->stats.blocks || u->stats.blocks == 0))
+        sort_grains(u);
+    if (guides->count < u->guides_before)
+        wake(u);
+    u->guides_before = guides->count;
+    u->steps++;
+    int64_t blocks = (u->count + RP_FOLLOW_BLOCK - 1) / RP_FOLLOW_BLOCK;
+    rp__exec_for(blocks, 16, step_blocks, &s);
+    u->stats = (rp_upsample_stats){ .blocks = blocks };
+    for (int64_t b = 0; b < blocks; b++) {
+        u->stats.still += u->blocks[b].still;
+        u->stats.falling += u->blocks[b].falling;
+    }
+    if (u->stats.still < blocks)
+        drop_gone(u);
+    return RP_OK;
+}
+
+/* ---- the public face ---- */
+
+static rp_result check(const rp_upsample_def *def)
+{
+    if (!(def->radius > 0) || !(def->guide_radius > 0) || !isfinite(def->radius) || !isfinite(def->guide_radius))
+        return rp__base_fail(RP_BAD_ARGUMENT, "upsampling needs the radii of grains and of guides, above zero; they are %g and %g m", def->radius,
+                             def->guide_radius);
+    if (def->radius > def->guide_radius)
+        return rp__base_fail(RP_BAD_ARGUMENT, "upsampling makes grains finer: their radius, %g m, must not be above that of their guides, %g m",
+                             def->radius, def->guide_radius);
+    for (int d = 0; d < def->room.dim; d++)
+        if (!isfinite(def->room.lower[d]) || !isfinite(def->room.upper[d]))
+            return rp__base_fail(RP_BAD_ARGUMENT, "upsampling needs a domain with ends along %c", "xyz"[d]);
+    return RP_OK;
+}
+
+rp_result rp_upsample_create(const rp_upsample_def *def, rp_upsample **out)
+{
+    RP_TRY(check(def));
+    rp_upsample *u = RP_NEW(rp_upsample);
+    if (!u)
+        return RP_OUT_OF_MEMORY;
+    u->def = *def;
+    for (int d = def->room.dim; d < 3; d++)
+        u->def.room.lower[d] = u->def.room.upper[d] = 0;
+    rp_result result = reserve(u, 0);
+    if (result == RP_OK) {
+        pad(u);
+        *out = u;
+    } else
+        rp_upsample_destroy(u);
+    return result;
+}
+
+rp_result rp_upsample_fill(rp_upsample *u, const rp_shape *hull, const rp_frame *bodies)
+{
+    rp__obstacles o = { 0 };
+    rp_frame none = { 0 };
+    RP_TRY(rp__grains_obstacles(&u->def.room, bodies ? bodies : &none, &o));
+    rp_result result = fill_hull(u, hull, &o, (int)(u->count & 0xffff));
+    rp__grains_obstacles_free(&o);
+    if (result != RP_OK)
+        return result;
+    pad(u);
+    wake(u);
+    u->steps = 0;
+    return RP_OK;
+}
+
+rp_result rp_upsample_add(rp_upsample *u, const double position[3], const double velocity[3], int64_t guide, const rp_frame *bodies)
+{
+    rp__obstacles o = { 0 };
+    rp_frame none = { 0 };
+    RP_TRY(rp__grains_obstacles(&u->def.room, bodies ? bodies : &none, &o));
+    rp_result result = add_around(u, &o, position, velocity, guide);
+    rp__grains_obstacles_free(&o);
+    pad(u);
+    wake(u);
+    u->steps = 0;
+    return result;
+}
+
+rp_result rp_upsample_put(rp_upsample *u, const double position[3], const double velocity[3])
+{
+    RP_TRY(add_grain(u, position, velocity, 0x707574, (uint64_t)u->count));
+    pad(u);
+    wake(u);
+    u->steps = 0;
+    return RP_OK;
+}
+
+rp_result rp_upsample_step(rp_upsample *u, const rp_guides *guides, const rp_frame *bodies, double bodies_moved, double dt)
+{
+    rp__obstacles o = { 0 };
+    rp_frame none = { 0 };
+    if (!(dt > 0) || !isfinite(dt))
+        return rp__base_fail(RP_BAD_ARGUMENT, "a step of grains takes %g s; it must be above zero", dt);
+    for (int64_t i = 0; i < guides->count; i++)
+        for (int d = 0; d < 3; d++)
+            if (!isfinite(guides->x[d][i]) || !isfinite(guides->v[d][i]))
+                return rp__base_fail(RP_BAD_ARGUMENT, "guide %lld has a place or velocity that is not finite", (long long)i);
+    RP_TRY(rp__grains_obstacles(&u->def.room, bodies ? bodies : &none, &o));
+    rp_result result = advance(u, guides, &o, bodies_moved, dt);
+    rp__grains_obstacles_free(&o);
+    return result;
+}
+
+int64_t rp_upsample_count(const rp_upsample *u)
+{
+    return u->count;
+}
+
+rp_upsample_stats rp_upsample_statistics(const rp_upsample *u)
+{
+    return u->stats;
+}
+
+void rp_upsample_view(const rp_upsample *u, const float *x[3], const float *v[3], const uint8_t **tone)
+{
+    for (int d = 0; d < 3; d++) {
+        x[d] = u->x[d];
+        if (v)
+            v[d] = u->v[d];
+    }
+    if (tone)
+        *tone = u->tone;
+}
