@@ -16,4 +16,7 @@
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */
 #define DP_PRESSURE_PART 0.02
 
+/* Rounds after which a residual that has not halved makes visits more careful. */
+#define DP_PATIENCE 10
+
 #endif

@@ -13,7 +13,7 @@
 static const rp_param params[] = {
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of friction and pressure, in units of the typical stress", NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 1e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
-    { "max_rounds", RP_INT, AT(max_rounds), 300, 1, 1e9, "", "rounds of friction and pressure a step at most; reaching it is reported", NULL },
+    { "max_rounds", RP_INT, AT(max_rounds), 200, 1, 1e9, "", "rounds of friction and pressure a step at most; reaching it is reported", NULL },
     { "coupling", RP_ENUM, AT(coupling), RP__COUPLING_EFFECTIVE, 0, 1, "",
       "how friction and pressure are solved together: with effective stresses, or in turns (for comparison: slow where drag is strong)",
       "effective|alternate" },

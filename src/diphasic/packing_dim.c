@@ -56,7 +56,9 @@ typedef struct job {
     double dt;
 } job;
 
-/* κ e of a cell that is packed at all its corners (partly filled ones look loose); e is the direction of shear as it is now. */
+/* κ e of a cell that is packed at all its corners (partly filled ones look loose). e is the direction of shear, which that of the stress
+ * before the step tells where grains slide, e = -λ_T/|λ_T|; unlike that of the strain it does not jump about where they hardly move. Below
+ * half of what friction can carry nothing shears, and the tilt fades out. */
 static void tilt(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -65,28 +67,30 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
-        double sum[DP_S] = { 0 }, gamma[DP_S], length = 0;
+        double sum[DP_S] = { 0 }, gamma[DP_S], rate = 0, length = 0, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
         bool packed = !(s->loose > 0);
         for (int n = 0; n < DP_CORNERS; n++) {
             packed = packed && y->phi[s->node[n]] >= 0.9 * par->loosest_fraction;
             dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
         }
         dp_coefficients(sum, gamma);
-        for (int i = 1; i < DP_S; i++)
-            length += gamma[i] * gamma[i];
-        length = sqrt(length);
-        if (!packed || !(length > 0))
+        for (int i = 1; i < DP_S; i++) {
+            rate += gamma[i] * gamma[i];
+            length += s->lambda[i] * s->lambda[i];
+        }
+        rate = 2 * sqrt(rate) / s->extent, length = sqrt(length);
+        if (!packed || !(length > 0) || !(pressure > 0))
             continue;
-        double rate = 2 * length / s->extent, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
-        double viscous = pressure > 0 ? w->world->def->fluid->viscosity * rate / pressure : INFINITY;
-        double equal = par->critical_fraction / (1 + sqrt(viscous)), slope = par->dilatancy_slope * (phi - equal);
-        slope = slope > par->largest_dilatancy ? par->largest_dilatancy : slope < -par->largest_dilatancy ? -par->largest_dilatancy : slope;
+        double equal = par->critical_fraction / (1 + sqrt(w->world->def->fluid->viscosity * rate / pressure));
+        double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy, part = 2 * length / (s->mu * s->lambda[0]) - 1;
+        slope = slope > most ? most : slope < -most ? -most : slope;
         if (slope < 0 && -slope > 0.9 * s->mu / DP_CONTACT) /* contraction never turns friction round */
             slope = -0.9 * s->mu / DP_CONTACT;
-        for (int i = 1; i < DP_S; i++) {
-            s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
+        slope *= part < 0 ? 0 : part > 1 ? 1 : part;
+        for (int i = 1; i < DP_S; i++)
+            s->tilt[i] = -DP_CONTACT * slope * s->lambda[i] / length;
+        for (int i = 1; i < DP_S; i++)
             s->lambda[i] += s->tilt[i] * s->lambda[0];
-        }
     }
 }
 

@@ -26,6 +26,7 @@ typedef struct job {
     double dt;
     bool backward;
     double beta;
+    double relax;   /* part of what the law asks for that a visit does */
     double largest; /* right side of the pressure in this step */
 } job;
 
@@ -112,9 +113,9 @@ static void visit(const job *w, dp_stress *s)
     }
     DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->mu, next);
     for (int i = 0; i < DP_S; i++) {
-        change[i] = next[i] - s->lambda[i];
+        change[i] = w->relax * (next[i] - s->lambda[i]);
         any = any || change[i] != 0;
-        s->lambda[i] = next[i];
+        s->lambda[i] += change[i];
     }
     if (!any)
         return;
@@ -740,7 +741,8 @@ static bool measure(job *w, dp_report *report, double *turn)
 
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
 {
-    job w = { .y = y, .world = world, .dt = dt };
+    job w = { .y = y, .world = world, .dt = dt, .relax = 1 };
+    double mark = INFINITY;
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     RP_TRY(solve_pressure(&w, y->stress_count ? 0.1 : 0, least, report));
@@ -755,6 +757,11 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         report->converged = measure(&w, report, &turned);
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
+        if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */
+            if (report->residual_mean > 0.5 * mark && w.relax > 0.2)
+                w.relax *= 0.6;
+            mark = report->residual_mean;
+        }
         double beta = 0;
         if (y->params->momentum && report->rounds > 1) {
             if (turned < 0 || report->residual_mean > last)

@@ -16,8 +16,8 @@ rp_result rp__io_frame_collect(rp_sim *sim, const char *fields, rp_frame *out);
 
 /* What the method has on its nodes, at the particles: fields of single precision that the frame owns. Nothing where the method has no
  * node fields. `wanted` says by name which to add. */
-enum { RP_IO_PROBES = 3 };
-extern const rp_field_info rp__io_probes[RP_IO_PROBES]; /* pressure, volume_fraction, region */
+enum { RP_IO_PROBES = 5 };
+extern const rp_field_info rp__io_probes[RP_IO_PROBES]; /* pressure, volume_fraction, region, fluid_pressure, fluid_velocity */
 rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *frame);
 
 /* `compressed`: chunks with shuffle and deflate; otherwise plain contiguous arrays (written at the speed of the disk). The

@@ -1,4 +1,4 @@
-/* Node fields at the particles: pressure and volume fraction by interpolation between the nodes around a particle, the region of the
+/* Node fields at the particles: pressure, volume fraction, pressure and velocity of a fluid by interpolation between the nodes around a particle, the region of the
  * friction law from the nearest node that has one. Frames hold them, so that pictures can be coloured by them. */
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,6 +11,8 @@ const rp_field_info rp__io_probes[RP_IO_PROBES] = {
     { "pressure", RP_F32, 1, "Pa", 1 },
     { "volume_fraction", RP_F32, 1, "", 1 },
     { "region", RP_F32, 1, "", 1 }, /* 0 take-off, 1 stick, 2 slide */
+    { "fluid_pressure", RP_F32, 1, "Pa", 1 },
+    { "fluid_velocity", RP_F32, 3, "m/s", 1 },
 };
 enum { REGION = 2, CORNERS = 8 };
 
@@ -106,7 +108,7 @@ static float value_at(const double *plane, bool nearest, int count, const int64_
     return (float)(nearest ? plane[node[best]] : sum / total);
 }
 
-static void fill(const lattice *l, const rp_field_view *at, const double *const planes[RP_IO_PROBES], float *const out[RP_IO_PROBES])
+static void fill(const lattice *l, const rp_field_view *at, const rp_field_view *const from[RP_IO_PROBES], float *const out[RP_IO_PROBES])
 {
     const double *p = at->data;
     for (int64_t i = 0; i < at->count; i++) {
@@ -114,15 +116,15 @@ static void fill(const lattice *l, const rp_field_view *at, const double *const 
         int64_t node[CORNERS];
         int count = around(l, x, node, weight);
         for (int k = 0; k < RP_IO_PROBES; k++)
-            if (out[k])
-                out[k][i] = value_at(planes[k], k == REGION, count, node, weight);
+            for (int c = 0; out[k] && c < rp__io_probes[k].components; c++)
+                out[k][c * at->count + i] = value_at((const double *)from[k]->data + c * from[k]->stride, k == REGION, count, node, weight);
     }
 }
 
 rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *frame)
 {
     const rp_field_view *views = NULL, *position = NULL;
-    const double *planes[RP_IO_PROBES] = { NULL };
+    const rp_field_view *from[RP_IO_PROBES] = { NULL };
     float *out[RP_IO_PROBES] = { NULL };
     bool there[RP_IO_PROBES] = { false }; /* before the first step there are no nodes, and all is zero */
     int count = 0;
@@ -135,15 +137,16 @@ rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *f
         if (strcmp(views[v].info.name, "position") == 0)
             position = &views[v];
         for (int k = 0; k < RP_IO_PROBES; k++)
-            if (wanted[k] && strcmp(views[v].info.name, rp__io_probes[k].name) == 0 && views[v].info.type == RP_F64)
-                planes[k] = views[v].data, there[k] = true;
+            if (wanted[k] && strcmp(views[v].info.name, rp__io_probes[k].name) == 0 && views[v].info.type == RP_F64 &&
+                views[v].info.components == rp__io_probes[k].components)
+                from[k] = &views[v], there[k] = true;
     }
     const rp_field_view *at = &frame->fields[0]; /* position */
     if (!position || at->info.type != RP_F64)
         return RP_OK;
     for (int k = 0; k < RP_IO_PROBES; k++)
         if (there[k]) {
-            out[k] = rp__arena_alloc(frame->storage, (size_t)(at->count + 1) * sizeof(float));
+            out[k] = rp__arena_alloc(frame->storage, (size_t)(at->count + 1) * (size_t)rp__io_probes[k].components * sizeof(float));
             if (!out[k])
                 return RP_OUT_OF_MEMORY;
             frame->fields[frame->field_count++] =
@@ -152,7 +155,7 @@ rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *f
     lattice l = { .h = frame->cell_size, .dim = frame->dim };
     result = fill_lattice(&l, position, nodes);
     if (result == RP_OK)
-        fill(&l, at, planes, out);
+        fill(&l, at, from, out);
     rp__base_free(l.keys);
     rp__base_free(l.index);
     return result;
