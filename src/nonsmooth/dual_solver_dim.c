@@ -17,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-#define RELAXED 0.5       /* omega: stresses of dual cells that overlap correct the same error */
-#define MOST_MOMENTUM 12.0
+#define RELAXED 0.6       /* omega: stresses of dual cells that overlap correct the same error */
+#define MOST_MOMENTUM 40.0
 #define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
 
 enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST };
@@ -209,7 +209,7 @@ static void visit_contact(const sweep *w, du_contact *c, ns_four *tile, double *
         d[a] = to[a] - from[a];
         square += d[a] * d[a];
     }
-    add_square(sums, square * w->impulse_unit * w->impulse_unit, 1);
+    add_square(sums, square * w->impulse_unit * w->impulse_unit, c->strict);
     if (w->look)
         return;
     memcpy(c->previous, c->impulse, sizeof c->impulse);
@@ -326,11 +326,11 @@ static bool small_enough(const sweep *w)
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
- * counts in units of rho g h. Where all of them rest this costs little; a fifth of the sweeps is spent on it at most. */
+ * counts in units of rho g h. Where all of them rest this costs little; a third of the sweeps is spent on it at most. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return 5 * w->iterations >= p->max_iterations || (w->calm_mean <= p->tolerance && w->calm_largest <= p->tolerance_max);
+    return 3 * w->iterations >= p->max_iterations || (w->calm_mean <= p->tolerance && w->calm_largest <= p->tolerance_max);
 }
 
 static void copy_state(dual *y, bool keep)
