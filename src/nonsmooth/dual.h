@@ -77,6 +77,7 @@ typedef struct du_contact {
     double mass;                /* 1 / sum share^2 / m_j */
     double place[3], normal[3], target[3];
     double gap, mu, adhesion;   /* gap: d / dt that may still be closed; adhesion as an impulse */
+    double strict;              /* how much more its residual counts: as that of the dual cell */
     double impulse[3], previous[3];
 } du_contact;
 

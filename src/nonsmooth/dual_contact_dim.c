@@ -143,6 +143,9 @@ static rp_result touch_node(const job *w, int64_t j, int surface)
     c->at[0] = du_tile_base((int)(j % RP_BLOCK_NODES));
     c->share[0] = 1;
     c->gap = node_gap(w, j, surface) / w->dt;
+    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
+    int64_t i = du_beside(y, j, before);
+    c->strict = du_in_use(y, i) ? y->stress[i].strict : 1;
     rp__vec3_store(c->place, rp__vec3_axpy(-d, n, x));
     rp__vec3_store(c->normal, n);
     c->adhesion = c->gap > 0 ? 0 : surface_of(w, surface)->adhesion * du_power(h) / h * w->dt;
@@ -171,6 +174,7 @@ static rp_result tie_node(const job *w, int64_t block, int local, int face)
     c->surface = DU_TIE + face;
     c->count = 3;
     c->mu = INFINITY;
+    c->strict = 1;
     for (int k = 0; k < 3; k++) {
         c->at[k] = base + k * stride[axis];
         int64_t node = du_tile_node(y, block, c->at[k]);
@@ -213,6 +217,7 @@ static rp_result touch_particle(const job *w, int64_t i, int64_t k, int surface)
     c->key = i;
     c->surface = surface;
     c->side = 1 + side;
+    c->strict = y->stress[i].strict;
     c->gap = gap / w->dt;
     c->count = NS_STENCIL;
     for (int a = 0; a < RP_DIM; a++) {

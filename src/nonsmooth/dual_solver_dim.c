@@ -17,8 +17,11 @@
 #include <math.h>
 #include <string.h>
 
-#define RELAXED 0.5       /* omega: stresses of dual cells that overlap correct the same error */
-#define MOST_MOMENTUM 12.0
+#define RELAXED 0.6       /* omega: stresses of dual cells that overlap correct the same error */
+#define FIRST_MOMENTUM 12.0 /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
+#define LEAST_MOMENTUM 6.0
+#define MOST_MOMENTUM 40.0
+#define JUDGE_EVERY 20    /* sweeps after which the momentum is judged by what it did */
 #define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
 
 enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST };
@@ -28,6 +31,7 @@ typedef struct sweep {
     const rp__world *world;
     double dt, beta, omega, impulse_unit;
     double t, last, uphill;
+    double most, judged;        /* largest t just now; the mean residual when it was last judged */
     double mean, largest;       /* of the last sweep or look, in units of the typical stress */
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
     int64_t iterations, stresses, next_look;
@@ -209,7 +213,7 @@ static void visit_contact(const sweep *w, du_contact *c, ns_four *tile, double *
         d[a] = to[a] - from[a];
         square += d[a] * d[a];
     }
-    add_square(sums, square * w->impulse_unit * w->impulse_unit, 1);
+    add_square(sums, square * w->impulse_unit * w->impulse_unit, c->strict);
     if (w->look)
         return;
     memcpy(c->previous, c->impulse, sizeof c->impulse);
@@ -326,11 +330,11 @@ static bool small_enough(const sweep *w)
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
- * counts in units of rho g h. Where all of them rest this costs little; a fifth of the sweeps is spent on it at most. */
+ * counts in units of rho g h. Where all of them rest this costs little; a third of the sweeps is spent on it at most. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return 5 * w->iterations >= p->max_iterations || (w->calm_mean <= p->tolerance && w->calm_largest <= p->tolerance_max);
+    return 3 * w->iterations >= p->max_iterations || (w->calm_mean <= p->tolerance && w->calm_largest <= p->tolerance_max);
 }
 
 static void copy_state(dual *y, bool keep)
@@ -352,6 +356,18 @@ static void copy_state(dual *y, bool keep)
         memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
 }
 
+/* Long waves of error, as of a wall that pushes a bed, need much momentum; where grains slide this way and that in turn it never lets the residual come down. More
+ * of it as long as that falls, less when it does not. */
+static void judge_momentum(sweep *w)
+{
+    bool falls = w->mean < w->judged;
+    w->most *= falls ? 1.5 : 0.5;
+    w->most = w->most > MOST_MOMENTUM ? MOST_MOMENTUM : w->most < LEAST_MOMENTUM ? LEAST_MOMENTUM : w->most;
+    if (!falls && w->t > w->most)
+        w->t = 1, w->beta = 0;
+    w->judged = w->mean;
+}
+
 /* Worker 0 after a sweep. */
 static void decide(sweep *w)
 {
@@ -362,11 +378,13 @@ static void decide(sweep *w)
         w->t = 1;
     double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
     w->beta = p->momentum ? (w->t - 1) / next : 0;
-    w->t = next < MOST_MOMENTUM ? next : MOST_MOMENTUM;
+    w->t = next < w->most ? next : w->most;
+    if (w->iterations % JUDGE_EVERY == 0)
+        judge_momentum(w);
     w->last = w->mean;
     if (w->fluid && (small_enough(w) || 4 * w->iterations >= p->max_iterations)) {
         w->fluid = false;
-        w->t = 1, w->beta = 0, w->last = INFINITY;
+        w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
         return;
     }
     w->cancelled = w->world->cancel && *w->world->cancel;
@@ -498,7 +516,7 @@ static void count_states(const dual *y, du_report *r)
 
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report)
 {
-    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .next_look = LOOK_EVERY,
+    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .next_look = LOOK_EVERY,
                   .fluid = y->warm.count == 0 };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     y->best.residual = INFINITY;
