@@ -4,11 +4,12 @@
 #include "run_loop.h"
 
 typedef struct info_line {
-    bool json;
+    bool json, check;
 } info_line;
 
 static const option info_options[] = {
     { "--json", 0, OPT_FLAG, offsetof(info_line, json), NULL, "as JSON" },
+    { "--check", 0, OPT_FLAG, offsetof(info_line, check), NULL, "reads every byte of frames, checkpoints and meshes and compares it with its checksum" },
     { 0 },
 };
 
@@ -33,8 +34,11 @@ static int info_main(int argc, char **argv)
         const char *name = names.items[i];
         if (!exists(name) && find_scene(name, path, sizeof path)) /* a bundled scene by its name */
             name = path;
-        rp_result result = rp_info(name, line.json, &text);
+        rp_result result = line.check ? rp_verify(name, &text) : rp_info(name, line.json, &text);
         if (result != RP_OK) {
+            if (text)
+                fputs(text, stdout);
+            rp_text_free(text);
             int failed = report_failure("", result);
             code = code == EXIT_DONE ? failed : code;
             continue;
@@ -65,6 +69,7 @@ static int convert_main(int argc, char **argv)
     int code = options_parse(&command_convert, &line, argc, argv, &names, 2, 2);
     if (code >= 0)
         return code;
+    rp_set_log(receive_log, NULL, RP_LOG_WARNING);
     rp_result result = rp_convert(names.items[0], names.items[1], line.format);
     if (result == RP_OK)
         return EXIT_DONE;

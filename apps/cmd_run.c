@@ -63,6 +63,7 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     int code;
     rp_sim_def def = *rp_scene_sim_def(scene);
     def.threads = line->threads;
+    def.folder = folder;
     result = rp_sim_create(&def, &sim);
     if (result != RP_OK) {
         code = report_failure(path, result);
@@ -102,12 +103,10 @@ static int run_main(int argc, char **argv)
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
     default_folder(path, folder, sizeof folder);
     const char *output = line.output ? line.output : folder;
-    char dump[64], dump_folder[4200];
-    if (line.dump_problems > 0 && line.set.count + 2 <= LIST_MOST) {
+    char dump[64];
+    if (line.dump_problems > 0 && line.set.count < LIST_MOST) {
         snprintf(dump, sizeof dump, "nonsmooth.dump_problems=%d", line.dump_problems);
-        snprintf(dump_folder, sizeof dump_folder, "nonsmooth.dump_folder=%s/problems", output);
         line.set.items[line.set.count++] = dump;
-        line.set.items[line.set.count++] = dump_folder;
     }
     rp_scene_options scene_options = { line.set.items, line.set.count };
     rp_scene *scene = NULL;

@@ -67,7 +67,7 @@ done
 for odd in pipe.vtkhdf folder.vtkhdf /dev/zero; do
     timeout 20 "$REPOSE" convert $odd out.csv 2> message && fail "a frame that is $odd"
 done
-timeout 20 "$REPOSE" friction solve pipe.vtkhdf 2> message && fail "a friction problem that is a pipe"
+timeout 20 "$REPOSE" friction solve pipe.vtkhdf > /dev/null 2> message && fail "a friction problem that is a pipe"
 
 # a full disk behind standard output
 for words in "schema" "scenes" "info scene.yaml" "--version" "help" "completion bash"; do
@@ -96,5 +96,93 @@ says message "symbolic link"
 says message "symbolic link"
 [ -e elsewhere/frame_000099.vtkhdf ] || fail "a file behind a link was removed"
 [ "$(ls elsewhere)" = frame_000099.vtkhdf ] || fail "something was written through a link"
+
+# meshes are part of the run: copied, hashed, no longer needed where they were
+cat > cube.obj <<'S'
+v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+v 0 0 1
+v 1 0 1
+v 1 1 1
+v 0 1 1
+f 1 3 2
+f 1 4 3
+f 5 6 7
+f 5 7 8
+f 1 2 6
+f 1 6 5
+f 2 3 7
+f 2 7 6
+f 3 4 8
+f 3 8 7
+f 4 1 5
+f 4 5 8
+S
+cat > meshes.yaml <<'S'
+domain: [0.5, 0.4, 0.4]
+cell_size: 0.05
+duration: 0.2
+frame_rate: 20
+method: ballistic
+grains: [{shape: {box: {lower: [0, 0, 0.2], upper: [0.5, 0.4, 0.3]}}}]
+bodies: [{name: "a \"cube\"", shape: {mesh: {file: cube.obj, unit: 10 cm}}, position: [0.2, 0.1, 0]}]
+output: {checkpoint_every: 0}
+S
+"$REPOSE" run meshes.yaml -o whole -q --threads 1 || fail "a run with a mesh"
+"$REPOSE" run meshes.yaml -o cut -q --threads 1 --until 0.1 || fail "a run with a mesh, half of it"
+ls cut/files | grep -q '^cube-[0-9a-f]*\.obj$' || fail "the mesh is not in the run: $(ls cut/files)"
+grep -q "$SCRATCH" cut/scene.yaml && fail "the scene of the run names files outside it"
+cp -r cut changed
+mv cube.obj elsewhere/
+mv cut moved
+"$REPOSE" resume moved -q --threads 1 || fail "resume without the original mesh, in a folder that was moved"
+for frame in 0 1 2 3 4; do cmp whole/frames/frame_00000$frame.vtkhdf moved/frames/frame_00000$frame.vtkhdf || fail "frame $frame after resume"; done
+"$REPOSE" render moved -o picture.png --frame 2 --size 48x32 --quality draft --threads 1 > /dev/null 2> message || { fail "render without the original mesh"; cat message; }
+copy=$(ls changed/files/cube-*.obj)
+echo "v 9 9 9" >> "$copy"
+"$REPOSE" resume changed -q 2> message && fail "resume with another mesh"
+says message "has changed since the run began"
+mv elsewhere/cube.obj .
+"$REPOSE" run meshes.yaml -o changed --overwrite -q --threads 1 || fail "overwriting a run with a mesh"
+[ "$(ls changed/files | wc -l)" = 1 ] || fail "old meshes stay behind"
+
+# checksums
+"$REPOSE" info --check whole > message || { fail "a sound run"; cat message; }
+says message "are sound"
+cp -r whole damaged
+printf 'x' | dd of=damaged/frames/frame_000002.vtkhdf bs=1 seek=5000 conv=notrunc 2> /dev/null
+"$REPOSE" info --check damaged > message 2> /dev/null && fail "a damaged frame"
+says message "frame_000002.vtkhdf does not agree with its checksum"
+truncate -s -20 damaged/frames/frame_000003.vtkhdf
+"$REPOSE" info --check damaged > message 2> /dev/null && fail "a cut frame"
+says message "frame_000003.vtkhdf has no checksum"
+"$REPOSE" info --check damaged/frames/frame_000001.vtkhdf > message || fail "one sound frame"
+
+# convert goes on after a bad frame
+head -c 3000 whole/frames/frame_000001.vtkhdf > damaged/frames/frame_000001.vtkhdf
+"$REPOSE" convert damaged rows.csv 2> message && fail "convert tells of bad frames by its exit code"
+says message "left out"
+for frame in 0 4; do [ -s rows_00000$frame.csv ] || fail "frame $frame was not converted"; done
+[ -e rows_000001.csv ] && fail "a bad frame was converted"
+"$REPOSE" convert damaged all.usda 2> message && fail "convert to one file tells of bad frames"
+[ -s all.usda ] || fail "the sound frames are not in one file"
+
+# written problems lie in the run, and their numbers go on after a resume
+for bad in /tmp/problems ../problems a/../../b; do
+    "$REPOSE" run hard.yaml -o never --set nonsmooth.dump_folder=$bad 2> message && fail "dump_folder=$bad"
+    says message "inside that of the run"
+done
+"$REPOSE" run hard.yaml -o dumped -q --threads 1 --dump-problems 100 --set output.checkpoint_every=0 2> /dev/null || fail "problems"
+"$REPOSE" run hard.yaml -o dumped2 -q --threads 1 --dump-problems 100 --set output.checkpoint_every=0 --until 0.05 2> /dev/null || fail "problems, half"
+(cd dumped2 && "$REPOSE" resume ../dumped2 -q --threads 1 2> /dev/null) || fail "problems, the other half"
+[ "$(ls dumped/problems)" = "$(ls dumped2/problems)" ] || fail "problems after a resume: $(ls dumped/problems | wc -l) and $(ls dumped2/problems | wc -l)"
+[ "$(ls dumped/problems | wc -l)" -gt 1 ] || fail "problems were written"
+[ -e problems ] && fail "problems beside the run"
+
+# what emitters will bring is estimated
+"$REPOSE" info empty.yaml > message || fail "info of a scene with an emitter"
+says message "about_emitted"
 
 exit $failed

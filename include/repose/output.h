@@ -71,6 +71,10 @@ RP_API rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_st
 RP_API rp_result rp_output_dump(rp_output *output, rp_sim *sim);       /* state of a diverged run: dump.vtkhdf */
 RP_API void rp_output_destroy(rp_output *output);
 
+/* Whether a frame, a checkpoint or everything in a run's folder agrees with its checksums. The report has a line for each that does not
+ * (free with rp_text_free), also when the result is RP_BAD_FILE. */
+RP_API rp_result rp_verify(const char *path, char **report);
+
 /* Facts of a file or folder for `repose info`, as text or JSON (free with rp_text_free). */
 RP_API rp_result rp_info(const char *path, bool json, char **text);
 

@@ -21,6 +21,10 @@ RP_API rp_result rp_scene_parse(const char *text, const char *name, const char *
                                 rp_scene **out);
 RP_API void rp_scene_destroy(rp_scene *scene);
 
+/* Absolute paths of the meshes and images that it was made from, as they are read; one that is used twice comes twice. */
+RP_API int rp_scene_file_count(const rp_scene *scene);
+RP_API const char *rp_scene_file(const rp_scene *scene, int index); /* NULL out of range */
+
 /* Ready for rp_sim_create; belongs to the scene. */
 RP_API const rp_sim_def *rp_scene_sim_def(const rp_scene *scene);
 

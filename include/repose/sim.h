@@ -229,6 +229,7 @@ typedef struct rp_sim_def {
     rp_log_fn log;                /* for its messages at log_least or above; NULL = that of the library (rp_set_log) */
     void *log_context;
     rp_log_level log_least;
+    const char *folder;           /* of the run, for files that a method writes by itself; NULL = the present one */
 } rp_sim_def;
 
 RP_API rp_sim_def rp_default_sim_def(void);
@@ -377,6 +378,8 @@ RP_API rp_result rp_sim_restore(rp_sim *sim, const rp_state *state);      /* on 
 
 /* An estimate of particles and bytes a definition will need, before anything large is allocated. */
 RP_API rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes);
+/* About how many more its emitters will bring; exact to a particle for those with a rate that nothing chokes. */
+RP_API rp_result rp_sim_estimate_emitted(const rp_sim_def *def, int64_t *particles);
 
 RP_END
 #endif

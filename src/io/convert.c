@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/locale.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -66,6 +67,7 @@ typedef struct job {
     int64_t *index;
     int64_t count;
     bool folder;       /* `from` was one */
+    int64_t readable, bad; /* of a folder: frames that can be read (when that was asked), frames left out */
 } job;
 
 static void free_job(job *j)
@@ -181,7 +183,13 @@ static rp_result convert_each(job *j, rp__text *collection)
     bool numbered = j->folder || collection;
     for (int64_t i = 0; i < j->count; i++) {
         rp_frame frame;
-        RP_TRY(rp_frame_read(j->from[i], &frame));
+        rp_result read = rp_frame_read(j->from[i], &frame);
+        if (read != RP_OK && read != RP_OUT_OF_MEMORY && j->folder) { /* a bad frame among many: told, and on */
+            RP_WARN("%s; it is left out", rp_last_error());
+            j->bad++;
+            continue;
+        }
+        RP_TRY(read);
         j->index[i] = j->folder ? j->index[i] : frame.index;
         char *path = target(j, i, numbered);
         rp_result result = path ? make_parent(path) : RP_OUT_OF_MEMORY;
@@ -194,6 +202,30 @@ static rp_result convert_each(job *j, rp__text *collection)
         RP_TRY(result);
     }
     return RP_OK;
+}
+
+/* For formats that put all frames into one file: only those that can be read. */
+static rp_result leave_bad_out(job *j)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < j->count; i++) {
+        rp_frame frame;
+        rp_result read = rp_frame_read(j->from[i], &frame);
+        if (read == RP_OUT_OF_MEMORY)
+            return read;
+        if (read == RP_OK) {
+            char *sound = j->from[i];
+            rp_frame_free(&frame);
+            j->from[i] = j->from[kept];
+            j->index[kept] = j->index[i];
+            j->from[kept++] = sound;
+        } else {
+            RP_WARN("%s; it is left out", rp_last_error());
+            j->bad++;
+        }
+    }
+    j->readable = kept;
+    return kept ? RP_OK : rp__base_fail(RP_BAD_FILE, "none of the %lld frames can be read", (long long)j->count);
 }
 
 static rp_result convert_collection(job *j)
@@ -218,16 +250,20 @@ static rp_result convert(const char *from, const char *to, const char *name)
     if (strcmp(from, to) == 0)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s cannot be converted onto itself", from);
     rp_result result = j.folder ? find_frames(from, &j) : single_frame(from, &j);
+    if (result == RP_OK && j.folder && !j.format->write)
+        result = leave_bad_out(&j);
     if (result == RP_OK)
         result = make_parent(to);
     if (result == RP_OK) {
         if (!j.format->write)
-            result = rp__io_usda_write(j.from, j.count, to);
+            result = rp__io_usda_write(j.from, j.folder ? j.readable : j.count, to);
         else if (strcmp(j.format->name, "pvd") == 0)
             result = convert_collection(&j);
         else
             result = convert_each(&j, NULL);
     }
+    if (result == RP_OK && j.bad)
+        result = rp__base_fail(RP_BAD_FILE, "%lld frames of %s could not be read; the others were converted", (long long)j.bad, from);
     free_job(&j);
     return result;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/io.h"
 
 #include <errno.h>
 #include <string.h>
@@ -124,7 +125,9 @@ static rp_result write_image(rp__io_h5 *h, size_t size)
 {
     rp__file target = { 0 };
     RP_TRY(rp__file_begin(&target, h->target.path));
-    if (fwrite(h->image, 1, size, target.stream) != size) {
+    unsigned char seal[RP_IO_SEAL];
+    rp__io_seal(h->image, size, seal);
+    if (fwrite(h->image, 1, size, target.stream) != size || fwrite(seal, 1, sizeof seal, target.stream) != sizeof seal) {
         rp_result result = rp__base_fail(RP_IO_ERROR, "cannot write %s: %s", target.path, strerror(errno));
         rp__file_drop(&target);
         return result;

@@ -336,8 +336,10 @@ static rp_result scene_file_facts(facts *f, const char *path)
     rp_scene *scene = NULL;
     RP_TRY(rp_scene_load(path, NULL, &scene));
     const rp_sim_def *def = rp_scene_sim_def(scene);
-    int64_t particles = 0, bytes = 0;
+    int64_t particles = 0, bytes = 0, emitted = 0;
     rp_result result = rp_sim_estimate(def, &particles, &bytes);
+    if (result == RP_OK)
+        result = rp_sim_estimate_emitted(def, &emitted);
     if (result == RP_OK) {
         fact_text(f, "kind", "scene");
         definition_facts(f, scene);
@@ -347,6 +349,8 @@ static rp_result scene_file_facts(facts *f, const char *path)
         fact_count(f, "bodies", def->body_count);
         fact_count(f, "about_particles", particles); /* at the start, without what emitters add */
         fact_count(f, "about_bytes", bytes);
+        if (def->emitter_count)
+            fact_count(f, "about_emitted", emitted); /* over the whole duration */
     }
     rp_scene_destroy(scene);
     return result;

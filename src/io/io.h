@@ -41,6 +41,17 @@ uint32_t rp__io_crc32(uint32_t crc, const void *data, size_t size); /* CRC-32 of
 uint64_t rp__io_crc64_ref(uint64_t crc, const void *data, size_t size); /* bit by bit, for tests */
 uint32_t rp__io_crc32_ref(uint32_t crc, const void *data, size_t size);
 
+/* The end of a frame file: a mark and the CRC-64 of all bytes before it. HDF5 does not look beyond its own end. */
+enum { RP_IO_SEAL = 16 };
+void rp__io_seal(const void *data, size_t size, unsigned char seal[RP_IO_SEAL]);
+
+/* ---- meshes and images of a run ---- */
+
+/* Copies what the scene names into FOLDER/files, under names with their checksums, and puts these names into the text of the scene. */
+rp_result rp__io_copy_files(const char *folder, const rp_scene *scene, char **scene_text);
+rp_result rp__io_verify_files(const char *folder, int *count); /* RP_BAD_FILE for the first that has changed; adds to *count (or NULL) */
+rp_result rp__io_remove_files(const char *folder);
+
 /* ---- checkpoints ---- */
 
 enum { RP_IO_CHECKPOINT_VERSION = 1 };
@@ -100,6 +111,7 @@ void rp__io_list_free(rp__io_list *list);
 #define RP_IO_ACTIONS "actions.jsonl"
 #define RP_IO_LAST "last.vtkhdf"
 #define RP_IO_GRID_SERIES "grid.vtkhdf.series"
+#define RP_IO_FILES "files"
 #define RP_IO_CHECKPOINTS "checkpoints"
 #define RP_IO_CHECKPOINT_PREFIX "step_"
 #define RP_IO_CHECKPOINT_SUFFIX ".checkpoint"

@@ -225,7 +225,7 @@ static rp_result holds_run(const char *folder, bool *holds)
 /* A link in the place of what a run writes would lead its files, and what --overwrite removes, elsewhere. */
 static rp_result refuse_links(const char *folder)
 {
-    static const char *const names[] = { RP_IO_FRAMES, RP_IO_CHECKPOINTS, "stats.csv", "bodies.csv", RP_IO_ACTIONS };
+    static const char *const names[] = { RP_IO_FRAMES, RP_IO_CHECKPOINTS, RP_IO_FILES, "stats.csv", "bodies.csv", RP_IO_ACTIONS };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         char *path = rp__file_join(folder, names[k]);
         if (!path)
@@ -248,6 +248,7 @@ static rp_result clear_run(const char *folder)
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         RP_TRY(remove_file(folder, names[k]));
+    RP_TRY(rp__io_remove_files(folder));
     return remove_parts(folder);
 }
 
@@ -266,6 +267,8 @@ rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overw
     rp_result result = path ? clear_run(folder) : RP_OUT_OF_MEMORY;
     if (result == RP_OK)
         result = rp_scene_format(scene, &text);
+    if (result == RP_OK)
+        result = rp__io_copy_files(folder, scene, &text);
     if (result == RP_OK)
         result = rp__file_write_text(path, text);
     rp__base_free(path);
@@ -386,8 +389,11 @@ static rp_result rebuild(const char *folder, const found *f, rp_scene **scene, r
 {
     char *name = rp__io_checkpoint_path(folder, f->info.step);
     rp_result result = name ? rp_scene_parse(f->scene, name, folder, NULL, scene) : RP_OUT_OF_MEMORY;
-    if (result == RP_OK)
-        result = rp_sim_create(rp_scene_sim_def(*scene), sim);
+    if (result == RP_OK) {
+        rp_sim_def def = *rp_scene_sim_def(*scene);
+        def.folder = folder;
+        result = rp_sim_create(&def, sim);
+    }
     if (result == RP_OK)
         result = rp_sim_restore(*sim, &f->state);
     if (result == RP_OK && rp_sim_steps(*sim) != f->info.step)
@@ -424,6 +430,8 @@ rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene
     rp_sim *new_sim = NULL;
     int lock = -1;
     rp_result result = rp__file_lock(folder, &lock);
+    if (result == RP_OK)
+        result = rp__io_verify_files(folder, NULL);
     if (result == RP_OK)
         result = find_newest(folder, &f);
     if (result == RP_OK)

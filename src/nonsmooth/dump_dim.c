@@ -113,9 +113,11 @@ rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt)
     if (p.contacts > 0) {
         const char *folder = y->params->dump_folder && *y->params->dump_folder ? y->params->dump_folder : "problems";
         char name[64];
-        snprintf(name, sizeof name, "problem-%06lld.hdf5", (long long)y->steps);
-        result = rp__file_make_folder(folder);
-        char *path = result == RP_OK ? rp__file_join(folder, name) : NULL;
+        snprintf(name, sizeof name, "problem-%06lld.hdf5", (long long)world->step); /* of the run: goes on after a resume */
+        char *inside = rp__file_join(world->def->folder ? world->def->folder : "", folder);
+        result = inside ? rp__file_make_folder(inside) : RP_OUT_OF_MEMORY;
+        char *path = result == RP_OK ? rp__file_join(inside, name) : NULL;
+        rp__base_free(inside);
         if (result == RP_OK)
             result = path ? write_problem(&p, path) : RP_OUT_OF_MEMORY;
         rp__base_free(path);

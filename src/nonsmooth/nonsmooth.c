@@ -48,7 +48,7 @@ static const rp_param params[] = {
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },
     { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "write the friction problems of so many steps, from the first on, in FCLIB form", NULL },
     { "dump_every", RP_INT, AT(dump_every), 1, 1, 1e9, "", "steps from one written problem to the next", NULL },
-    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "problems" },
+    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them, in the folder of the run", "problems" },
     { 0 }
 };
 

@@ -183,7 +183,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(find_contacts)(y, world, dt));
     RP_LAP(&world->phases, "frames", t);
     stats->volume_error = NS(volume_error)(y);
-    if (y->steps % y->params->dump_every == 0 && y->steps / y->params->dump_every < y->params->dump_problems)
+    if (world->step % y->params->dump_every == 0 && world->step / y->params->dump_every < y->params->dump_problems)
         RP_TRY(NS(dump_problem)(y, world, dt));
     int64_t library_iterations = 0;
     if (y->params->solver != RP__SOLVER_SWEEPS)

@@ -262,13 +262,11 @@ static void motor(rp__text *out, const rp_body_def *def)
 static void sequence(rp__text *out, const rp__sequence_spec *spec)
 {
     rp__text_append_string(out, "    sequence: {files: ");
-    if (spec->pattern)
-        rp__text_append_quoted(out, spec->pattern);
-    for (int i = 0; !spec->pattern && i < spec->count; ++i) {
+    for (int i = 0; i < spec->count; ++i) { /* the files one by one, also those of a pattern */
         rp__text_append_string(out, i ? ", " : "[");
         rp__text_append_quoted(out, spec->files[i]);
     }
-    rp__text_append_string(out, spec->pattern ? ", " : "], ");
+    rp__text_append_string(out, "], ");
     inline_members(out, rp__scene_sequence_table(), spec);
     rp__text_append_string(out, "}\n");
 }

@@ -111,7 +111,9 @@ rp_result rp__scene_read_sequence(rp__reader *r, const rp__node *value, rp__sequ
     spec->times = rp__scene_pool_alloc(&r->scene->pool, (size_t)spec->count * sizeof *spec->times);
     if (!spec->times)
         return RP_OUT_OF_MEMORY;
-    for (int i = 0; i < spec->count; i++)
+    for (int i = 0; i < spec->count; i++) {
         spec->times[i] = spec->start + i / spec->frame_rate;
+        RP_TRY(rp__scene_note_file(r->scene, spec->files[i]));
+    }
     return rp__scene_wrap(&r->tree, value, rp_mesh_sequence_create(spec->files, spec->times, spec->count, spec->unit, out));
 }

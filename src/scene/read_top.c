@@ -130,6 +130,18 @@ static rp_result to_text(rp__reader *r, const rp_param *entry, const rp__node *v
     return rp__text_result(out);
 }
 
+/* A folder that a method writes to, and that does not lie in the folder of the run. */
+static bool leaves_the_run(const rp_param *entry, const char *path)
+{
+    size_t length = strlen(entry->name);
+    if (entry->type != RP_TEXT || length < 7 || strcmp(entry->name + length - 7, "_folder") != 0)
+        return false;
+    for (const char *p = path; (p = strstr(p, "..")) != NULL; p += 2)
+        if ((p == path || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
+            return true;
+    return path[0] == '/';
+}
+
 static rp_result read_method(rp__reader *r, const rp_method_info *info, const rp__node *value)
 {
     rp__method_item *item = rp__scene_push(r->scene, &r->scene->methods, sizeof *item);
@@ -148,6 +160,8 @@ static rp_result read_method(rp__reader *r, const rp_method_info *info, const rp
         }
         rp__text text = { 0 };
         rp_result result = to_text(r, entry, c, &text);
+        if (result == RP_OK && leaves_the_run(entry, rp__text_string(&text)))
+            result = rp__scene_fail(&r->tree, c, "'%s' is a folder inside that of the run: no absolute path and no '..'", entry->name);
         if (result == RP_OK)
             result = rp__scene_wrap(&r->tree, c, rp_params_set(item->params, entry->name, rp__text_string(&text)));
         rp__text_free(&text);

@@ -175,7 +175,7 @@ static void rules(rp__text *out)
         "cell_size=2cm --set materials.sand.friction=0.6 --set grains.0.velocity='[1, 0, 0]'\n```\n"
         "\n## Files\n\nA relative path (mesh, heightfield image) starts at the folder of the scene file; it may leave it with `..`, "
         "and absolute paths are taken as they are: run scenes of strangers as you would run any file that names others. The scene "
-        "written to the output folder holds absolute paths.\n"
+        "written to the output folder names copies of them beside it (`files/`).\n"
         "\n## Limits\n\nA scene file has at most %d MiB, %d values once aliases are written out, and %d levels. Not-a-number and "
         "infinity are refused, but for `start` and `stop`, where `inf` and `-inf` mean never and always.\n"
         "\n## How this is made\n\nThe room `src/scene` reads a scene in three steps: `tree.c` turns the text into a plain tree with "

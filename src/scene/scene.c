@@ -31,6 +31,15 @@ rp_result rp_scene_parse(const char *text, const char *name, const char *folder,
     return RP_OK;
 }
 
+rp_result rp__scene_note_file(rp_scene *scene, const char *path)
+{
+    const char **item = rp__scene_push(scene, &scene->files, sizeof *item);
+    if (!item)
+        return RP_OUT_OF_MEMORY;
+    *item = path;
+    return RP_OK;
+}
+
 rp_result rp_scene_load(const char *path, const rp_scene_options *options, rp_scene **out)
 {
     if (!path || !out)
@@ -85,6 +94,16 @@ void rp_scene_destroy(rp_scene *scene)
 const rp_sim_def *rp_scene_sim_def(const rp_scene *scene)
 {
     return &scene->sim;
+}
+
+int rp_scene_file_count(const rp_scene *scene)
+{
+    return scene ? scene->files.count : 0;
+}
+
+const char *rp_scene_file(const rp_scene *scene, int index)
+{
+    return index >= 0 && index < rp_scene_file_count(scene) ? *RP_ITEM(const char *, scene->files, index) : NULL;
 }
 
 const rp_output_def *rp_scene_output(const rp_scene *scene)

@@ -145,6 +145,7 @@ struct rp_scene {
     rp_fluid_def fluid;
     const char *fluid_field;
     rp__list materials, grains, emitters, sinks, bodies, fibres, controls, methods, keys;
+    rp__list files; /* const char *: of meshes and images, absolute */
 };
 
 #define RP_ITEM(type, list, index) (&((type *)(list).items)[index])
@@ -172,6 +173,9 @@ typedef struct rp__scene_key {
     const char *initial; /* what it is when absent; NULL: required; "": nothing */
     rp__scene_key_fn read;
 } rp__scene_key;
+
+/* Remembers that a file was read. */
+rp_result rp__scene_note_file(rp_scene *scene, const char *path);
 
 typedef struct rp__scene_block {
     const char *name;              /* in messages and of the schema's definition */

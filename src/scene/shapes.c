@@ -293,8 +293,10 @@ static rp_result read_keys(rp__reader *r, const rp__shape_kind *kind, const rp__
         const rp_param *entry = rp__param_find(kind->table, c->key->text);
         if (entry) {
             RP_TRY(rp__scene_read_param(r, entry, c, spec));
-            if (entry->type == RP_TEXT)
+            if (entry->type == RP_TEXT) {
                 RP_TRY(rp__scene_resolve_path(r, c, &spec->file));
+                RP_TRY(rp__scene_note_file(r->scene, spec->file));
+            }
         } else if (heights && strcmp(c->key->text, "heights") == 0)
             RP_TRY(read_heights(r, c, spec));
         else if (kind->form != RP_SHAPE_KEYED || strcmp(c->key->text, "shape") != 0) {

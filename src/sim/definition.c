@@ -326,6 +326,8 @@ rp_result rp__sim_copy_definition(rp_sim *sim, const rp_sim_def *def)
     sim->def.emitters = emitters;
     sim->def.sinks = sinks;
     sim->def.bodies = bodies;
+    if (def->folder && !copy_name(sim, &sim->def.folder))
+        return RP_OUT_OF_MEMORY;
     /* Names first: nothing is retained until nothing can fail. */
     for (int i = 0; i < def->grains_count; i++)
         if (!copy_name(sim, &grains[i].name))

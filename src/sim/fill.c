@@ -641,3 +641,33 @@ rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *by
                              total / 1e9, memory / 1e9);
     return RP_OK;
 }
+
+rp_result rp_sim_estimate_emitted(const rp_sim_def *def, int64_t *particles)
+{
+    RP_TRY(rp__sim_check(def));
+    double count = 0;
+    for (int e = 0; e < def->emitter_count; e++) {
+        const rp_emitter_def *d = &def->emitters[e];
+        double lower[3], upper[3], box = 1, across = 0, square = 0, g = 0;
+        rp_shape_bounds(d->shape, lower, upper);
+        for (int a = 0; a < def->dim; a++) {
+            lower[a] = fmax(lower[a], def->lower[a]);
+            upper[a] = fmin(upper[a], def->upper[a]);
+            box *= fmax(0, upper[a] - lower[a]);
+            across += fabs(d->velocity[a]) * fmax(0, upper[a] - lower[a]);
+            square += d->velocity[a] * d->velocity[a];
+            g += def->gravity[a] * def->gravity[a];
+        }
+        double time = fmax(0, fmin(d->stop, def->duration) - fmax(d->start, 0)), rate = d->rate;
+        double volume = box > 0 ? box * inside_share(d->shape, def->dim, lower, upper) : 0;
+        if (!(rate > 0)) { /* kept full: what flows out of the shape, by its own speed or by falling through it */
+            double length = square > 0 ? across / sqrt(square) : pow(fmax(volume, 0), 1.0 / def->dim);
+            double speed = fmax(sqrt(square), sqrt(0.5 * sqrt(g) * length));
+            rate = length > 0 ? volume * speed / length : 0;
+            count += time > 0 ? volume / pow(rp__sim_spacing(def, d->per_cell), def->dim) : 0; /* the first filling */
+        }
+        count += rate * time / (pow(rp__sim_spacing(def, d->per_cell), def->dim) * d->fill);
+    }
+    *particles = count < 9e18 ? (int64_t)count : INT64_MAX;
+    return RP_OK;
+}

@@ -16,6 +16,7 @@ struct rp_world {
     const void *params;                 /* the method's struct */
     rp_material_def *materials;         /* at the present time (keyed parameters applied) */
     double time;                        /* at the beginning of the step */
+    int64_t step;                       /* steps done before it */
     rp__particles *particles;
     rp__body *bodies;
     int body_count;

@@ -396,6 +396,7 @@ static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
 {
     rp__exec_set_threads(sim->def.threads);
     sim->world.time = sim->time;
+    sim->world.step = sim->step;
     if (sim->drive.used)
         RP_TRY(rp__sim_perform_due(sim));
     apply_keys(sim, sim->time);
