@@ -6,14 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#define NS_PRESSED 0.05 /* of the weight of a layer one cell thick */
-#define NS_UNLOAD 5.0   /* looseness gained on the way of a cell */
-
 typedef struct job {
     ns_system *y;
     const rp__world *world;
     double dt;
-    const double *displacement; /* node, NS_PAD; NULL: none */
+    const double *carrying;     /* node, NS_PAD: velocities that carry the particles */
     double *gradient[9], *ellipsoid[6], *size, *friction, *cohesion, *looseness;
     double *pressure, *smooth;  /* stress: p; p without its alternating part */
     double pressed;             /* above this pressure grains touch */
@@ -69,9 +66,6 @@ static bool own_corners(const job *w, int64_t i, const int64_t *node, const doub
  * cells around them, by volume, and interpolated. Shear and rotation are grad u(x_p); where friction or cohesion depend on the rate of shear, as far as that
  * lies between NS_LEAST and NS_MOST of what is seen: a layer of shear one cell thick, beside a wall that sticks, is not spread. All is the same for
  * affine velocities. Free grains keep grad u(x_p). The operator g is used up by now; its rows hold cell and node values. */
-#define NS_LEAST 0.5
-#define NS_MOST 1.5
-
 static double *row_of(const ns_system *y, int64_t i)
 {
     return y->g + i * y->stencil * RP_DIM;
@@ -216,25 +210,32 @@ static void change_material(const job *w, int64_t i, double c[3][3], double pres
     w->cohesion[i] *= exp(-0.5 * m->cohesion_decay * rate * w->dt);
 }
 
-/* Looseness s: how much volume may be lost before grains touch. Under pressure they touch, and at rest when something carries them: s = 0.
- * Else s follows the volume of the material, and grows as it moves: it may come near something that its own strain does not
- * know of. */
+/* sqrt(D:D). */
+static double strain_rate(double c[3][3])
+{
+    double sum = 0;
+    for (int r = 0; r < RP_DIM; r++)
+        for (int s = 0; s < RP_DIM; s++)
+            sum += 0.25 * (c[r][s] + c[s][r]) * (c[r][s] + c[s][r]);
+    return sqrt(sum);
+}
+
+/* Looseness s: how much volume may be lost before grains touch. Under pressure they touch, and near rest when something carries them (gravity does not act alone): s = 0.
+ * Else s follows the volume of the material, d(1 + s)/dt = (1 + s) div u. */
 static void loosen(const job *w, int64_t i, double c[3][3], double pressure, const double *before)
 {
     const rp__particles *p = w->world->particles;
-    double *s = &w->looseness[i], rate = 0, speed = 0, change = 0;
+    double *s = &w->looseness[i], rate = 0, change = 0;
     for (int a = 0; a < RP_DIM; a++) {
-        double v = p->v[a][i], dv = v - before[a];
-        speed += v * v;
+        double dv = p->v[a][i] - before[a];
         change += dv * dv;
         rate += c[a][a];
     }
-    speed = sqrt(speed);
-    if (pressure > w->pressed || (speed < w->y->slow && change < w->carried * w->carried)) {
+    if (pressure > w->pressed || (w->y->lattice.h * strain_rate(c) < w->y->slow && change < w->carried * w->carried)) {
         *s = 0;
         return;
     }
-    *s = (1 + *s) * (1 + w->dt * rate) - 1 + NS_UNLOAD * speed * w->dt / w->y->lattice.h;
+    *s = (1 + *s) * (1 + w->dt * rate) - 1;
     *s = *s < 0 ? 0 : *s > NS_LOOSE ? NS_LOOSE : *s;
 }
 
@@ -306,16 +307,17 @@ static uint64_t met(const job *w, int64_t i, const double *x, uint64_t near, con
     return found;
 }
 
-static void load_corners(const job *w, int64_t block, int cell, int64_t *at, ns_four *corner, ns_four *moved)
+/* At the corners of a cell: velocity and pressure; the velocity that carries particles, and the pressure without its alternating part. */
+static void load_corners(const job *w, int64_t block, int cell, int64_t *at, ns_four *corner, ns_four *way)
 {
     const ns_system *y = w->y;
     int tile = ns_tile_of_local(cell);
     for (int i = 0; i < NS_CORNERS; i++) {
         int64_t node = at[i] = ns_tile_node(y, block, tile + ns_corner(i));
         corner[i] = *(const ns_four *)(y->u + NS_PAD * node);
+        way[i] = *(const ns_four *)(w->carrying + NS_PAD * node);
         corner[i][3] = w->pressure[y->stress_cell ? block * RP_BLOCK_NODES + cell : node];
-        moved[i] = w->displacement ? *(const ns_four *)(w->displacement + NS_PAD * node) : (ns_four){ 0 };
-        moved[i][3] = w->varied ? w->smooth[y->stress_cell ? block * RP_BLOCK_NODES + cell : node] : 0;
+        way[i][3] = w->varied ? w->smooth[y->stress_cell ? block * RP_BLOCK_NODES + cell : node] : 0;
     }
 }
 
@@ -327,7 +329,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
     const double inverse_h = 1 / y->lattice.h;
     (void)worker;
     for (int64_t block = begin; block < end; block++) {
-        ns_four corner[NS_CORNERS] = { { 0 } }, moved[NS_CORNERS] = { { 0 } }, d[3], unused[3];
+        ns_four corner[NS_CORNERS] = { { 0 } }, way[NS_CORNERS] = { { 0 } }, d[3], unused[3];
         uint64_t near = w->world->body_count ? bodies_near(w, block) : 0;
         double distance[64];
         int64_t node[NS_CORNERS] = { 0 };
@@ -341,15 +343,15 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                 at |= ((int32_t)base & 3) << 2 * a;
             }
             if (at != cell) {
-                load_corners(w, block, cell = at, node, corner, moved);
+                load_corners(w, block, cell = at, node, corner, way);
                 cell_distances(w, block, cell, near, distance);
             }
-            ns_four v = interpolate(corner, t, d);
+            ns_four v = interpolate(corner, t, d), carried = interpolate(way, t, unused);
             double before[3];
             for (int a = 0; a < RP_DIM; a++) {
                 before[a] = p->v[a][i];
                 p->v[a][i] = v[a];
-                x[a] = p->x[a][i] + w->dt * v[a];
+                x[a] = p->x[a][i] + w->dt * carried[a];
                 for (int b = 0; b < RP_DIM; b++)
                     c[a][b] = d[b][a] * inverse_h;
             }
@@ -371,13 +373,8 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
                 for (int b = 0; b < RP_DIM; b++)
                     w->gradient[3 * a + b][i] = c[a][b];
             stretch(w, i, c);
-            if (w->varied || w->displacement) {
-                ns_four shift = interpolate(moved, t, unused);
-                if (w->varied)
-                    change_material(w, i, touches ? seen : c, shift[3]);
-                for (int a = 0; a < RP_DIM; a++)
-                    x[a] += shift[a];
-            }
+            if (w->varied)
+                change_material(w, i, touches ? seen : c, carried[3]);
             if (near)
                 push_out(w, i, x, met(w, i, x, near, distance));
             keep_inside(w, i, x);
@@ -402,10 +399,10 @@ void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double 
     }
 }
 
-void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement)
+void NS(to_particles)(ns_system *y, const rp__world *world, double dt)
 {
     const rp__particles *p = world->particles;
-    job w = { .y = y, .world = world, .dt = dt, .displacement = displacement, .cell_volume = pow(y->lattice.h, RP_DIM) };
+    job w = { .y = y, .world = world, .dt = dt, .cell_volume = pow(y->lattice.h, RP_DIM) };
     for (int c = 0; c < 9; c++)
         w.gradient[c] = rp__particles_f64(p, y->first_field + RP__NS_GRADIENT, c);
     for (int c = 0; c < 6; c++)
@@ -432,5 +429,6 @@ void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const dou
     w.pressed = NS_PRESSED * y->skin > undecided ? NS_PRESSED * y->skin : undecided;
     rp__exec_for(y->grid.blocks, 4, cell_gradients, &w);
     rp__exec_for(y->grid.blocks, 4, node_gradients, &w);
+    w.carrying = NS(calm)(y);
     rp__exec_for(y->grid.blocks, 4, blocks_to_particles, &w);
 }

@@ -44,7 +44,6 @@ static rp_result wall_contacts(ns_system *y, const rp__world *world, double dt, 
         c->share[0] = y->scale[node];
         c->mass = y->mass[node];
         c->normal[f / 2] = f & 1 ? -1 : 1;
-        y->hold[node] |= (unsigned char)(1 << f / 2);
         c->mu = wall->kind == RP_FRICTIONAL ? wall->friction : 0;
         c->adhesion = wall->adhesion * area * dt;
     }

@@ -338,43 +338,19 @@ static void ellipsoids_are_clamped(void **state)
     }
 }
 
-/* Random particles that fill nine tenths of the box: most of the over-packing goes, and no particle leaves. */
-static void volume_correction_makes_room(void **state)
+/* The law of dilatancy: nothing at rest, in the band, or beside something empty; opening bounded by friction and by what is packed too tightly. */
+static void dilation_obeys_its_law(void **state)
 {
     (void)state;
-    fixture f;
-    make(&f, RP_DIM == 2 ? 42 * 9 : 210 * 8, 0, 1);
-    rp__particles *p = &f.particles;
-    double box = 0.7 * 0.6 * (RP_DIM == 3 ? 0.5 : 1), error[2];
-    f.params.volume_tolerance = 0.005;
-    for (int64_t i = 0; i < p->count; i++) {
-        p->volume[i] = 0.9 * 0.6 * box / (double)p->count;
-        p->mass[i] = 2500 * p->volume[i];
-    }
-    for (int round = 0; round < 8; round++) {
-        int64_t iterations;
-        bool any;
-        ns_system *y = f.y;
-        assert_int_equal(RP_D(rp__grid_build)(&y->grid, p, 1), RP_OK);
-        assert_int_equal(NS(reserve)(y), RP_OK);
-        NS(assemble)(y, &f.world);
-        error[round > 0] = NS(volume_error)(y);
-        assert_int_equal(NS(prepare)(y, &f.world, 0.01), RP_OK);
-        NS(make_frames)(y, 0.01);
-        assert_int_equal(NS(find_contacts)(y, &f.world, 0.01), RP_OK);
-        /* Slow enough to settle, too fast to be at rest; still while the particles are moved. */
-        for (int64_t j = 0; j < (int64_t)y->grid.blocks * RP_BLOCK_NODES; j++)
-            ns_velocity(y, j)[0] = 1e-3 * y->lattice.h / 0.01, ns_velocity(y, j)[1] = ns_velocity(y, j)[2] = 0;
-        assert_int_equal(NS(volume_correction)(y, 0.01, &iterations, &any), RP_OK);
-        memset(y->u, 0, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
-        NS(to_particles)(y, &f.world, 0.01, any ? y->before : NULL);
-        for (int64_t i = 0; i < p->count; i++)
-            for (int a = 0; a < RP_DIM; a++)
-                assert_true(p->x[a][i] > 0 && p->x[a][i] < f.def.upper[a]);
-    }
-    assert_true(error[0] > 0.03);
-    assert_true(error[1] < 0.2 * error[0]);
-    drop(&f);
+    assert_true(ns_dilation(0.2, true, 4, 0.01, 0.05, 0.5, 0, 0.01) == 0);
+    assert_true(ns_dilation(0.01, true, 4, 0.01, 0.05, 0.5, 3, 0.01) == 0);
+    assert_true(ns_dilation(-0.05, true, 4, 0.01, 0.05, 0.5, 3, 0.01) == 0);
+    assert_true(ns_dilation(-0.2, false, 4, 0.01, 0.05, 0.5, 3, 0.01) == 0);
+    assert_true(ns_dilation(0.2, true, 0, 0.01, 0.05, 0.5, 3, 0.01) == 0);
+    near(ns_dilation(0.06, true, 4, 0.01, 0.05, 0.5, 3, 0.01), 4 * 0.05 * 3, 1);
+    near(ns_dilation(-0.10, true, 4, 0.01, 0.05, 0.5, 3, 0.01), -4 * 0.05 * 3, 1);
+    near(ns_dilation(0.51, true, 4, 0.01, 0.05, 0.5, 3, 0.01), 0.5 * 3, 1);
+    near(ns_dilation(0.06, true, 4, 0.01, 0.05, 0.5, 1e4, 0.01), 0.05 / 0.01, 1);
 }
 
 int main(void)
@@ -385,7 +361,7 @@ int main(void)
         cmocka_unit_test(frame_is_the_operator),
         cmocka_unit_test(law_agrees_with_the_library),
         cmocka_unit_test(splitting_and_merging_conserve), cmocka_unit_test(ellipsoids_are_clamped),
-        cmocka_unit_test(volume_correction_makes_room),
+        cmocka_unit_test(dilation_obeys_its_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,11 +29,10 @@ typedef struct rp__nonsmooth_params {
     bool warm_start;
     double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
-    bool volume_correction;  /* grains packed too tightly are moved apart */
+    double dilatancy;        /* K: opening in units of the shear and of the excess of packing */
     double volume_tolerance; /* over-packing left alone */
     double static_cohesion;  /* of what rests, in units of rho g h */
-    double slack;            /* packing this much below the largest counts as touching */
-    double dilatancy, dead_band, apex, apex_rate; /* dual_closure.h */
+    double dead_band, apex, apex_rate; /* dual_closure.h */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;

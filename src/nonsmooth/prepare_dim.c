@@ -9,12 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NS_TOUCHING 0.1 /* looseness */
-#define NS_SLOW 0.1     /* of sqrt(g h) */
-#define NS_CREEP 0.1    /* of g dt */
-#define NS_LAYERS 4      /* of cells whose weight is the unit of the residual at rest */
-#define NS_BONDED 0.2   /* of the room: filled by more, grains with cohesion hold together. An edge of a block has a quarter */
-
 typedef struct job {
     ns_system *y;
     const rp__world *world;
@@ -36,7 +30,7 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t j = begin; j < end; j++) {
         double *u = ns_velocity(y, j), m = y->mass[j];
         int64_t at[3];
-        y->stick[j] = y->hold[j] = 0;
+        y->stick[j] = 0;
         if (!(m > w->least_mass)) {
             y->scale[j] = 0;
             memset(u, 0, NS_PAD * sizeof *u);
@@ -48,51 +42,26 @@ static void prepare_nodes(void *context, int64_t begin, int64_t end, int worker)
         rp__grid_coordinates(&y->grid, j, at);
         for (int f = 0; f < 2 * RP_DIM; f++)
             if (w->world->def->wall[f].kind == RP_STICK && on_wall(w->world, at, f))
-                y->stick[j] = (unsigned char)(f + 1), y->hold[j] = 7;
+                y->stick[j] = (unsigned char)(f + 1);
     }
 }
 
-/* Speed of the grains at a node before this step's gravity. */
-static double speed_before(const job *w, int64_t i)
-{
-    const double *u = ns_velocity(w->y, i);
-    double sum = 0;
-    for (int a = 0; a < RP_DIM; a++) {
-        double before = u[a] - w->dt * w->world->def->gravity[a];
-        sum += before * before;
-    }
-    return sqrt(sum);
-}
-
-/* Speed of the fastest of the nodes of a stress; no more than y->slow is told. */
-static double fastest_node(const job *w, int64_t block, int local)
-{
-    const ns_system *y = w->y;
-    double fastest = 0;
-    for (int n = 0; n < y->stencil && fastest < y->slow; n++) {
-        int64_t j = ns_tile_node(y, block, ns_tile_of_local(local) + y->offset[n]);
-        double speed = j >= 0 && y->scale[j] > 0 ? speed_before(w, j) : 0;
-        fastest = speed > fastest ? speed : fastest;
-    }
-    return fastest < y->slow ? fastest : y->slow;
-}
-
-/* What touches and hardly moves, there and at all nodes around, holds together a little, by a part of the weight of a layer one cell
+/* What touches and is hardly sheared (`slide` = strain rate x h) holds together a little, by a part of the weight of a layer one cell
  * thick: near the free surface the discretisation errs by that much (stresses cannot be negative at nodes outside it, though the continuous
  * ones, continued, are; few particles integrate a cell), and what rests would creep. It vanishes with the cell, and where grains
- * flow. */
-static double static_cohesion(const ns_system *y, int64_t i, double fastest)
+ * flow; what moves as a whole rests. */
+static double static_cohesion(const ns_system *y, int64_t i, double slide)
 {
-    bool rests = y->loose[i] < NS_TOUCHING * y->volume[i] && fastest < y->slow;
-    return rests ? y->params->static_cohesion * (1 - fastest / y->slow) * y->skin : 0;
+    bool rests = y->loose[i] < NS_TOUCHING * y->volume[i] && slide < y->slow;
+    return rests ? y->params->static_cohesion * (1 - slide / y->slow) * y->skin : 0;
 }
 
-/* How much of the strictness of rest the residual of a stress deserves: from all of it at rest to none where nodes are so fast that
+/* How much of the strictness of rest the residual of a stress deserves: from all of it at rest to none where neighbours slide past each other so fast that
  * what the plain tolerance leaves undecided, tolerance x g L dt / h, is little beside it. */
-static double strictness(const job *w, double fastest)
+static double strictness(const job *w, double slide)
 {
     double fast = w->creep < w->y->slow ? w->creep : w->y->slow;
-    return fastest < fast ? 1 - fastest / fast * (1 - w->y->strict) : w->y->strict;
+    return slide < fast ? 1 - slide / fast * (1 - w->y->strict) : w->y->strict;
 }
 
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -111,19 +80,21 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             if (!(v > 1e-9 * w->full))
                 continue;
             active |= (uint64_t)1 << l;
-            double phi = v / y->bulk[i], free_volume = phi * ((1 - y->params->slack) * y->room[i] - y->bulk[i]);
+            double phi = v / y->bulk[i], free_volume = phi * (y->room[i] - y->bulk[i]), strain, shear = NS(shear_at)(y, b, l, &strain);
             free_volume = free_volume < y->loose[i] ? free_volume : y->loose[i];
-            s->k = free_volume > 0 ? free_volume / (NS_TRACE * w->dt) : 0;
-            if (y->params->compaction == RP__COMPACT_DIVERGENCE) /* div u >= 0 wherever there are grains */
-                s->k = 0;
+            double gap = free_volume > 0 ? free_volume / w->dt : 0;
+            if (y->params->compaction == RP__COMPACT_DIVERGENCE) { /* div u >= 0 wherever there are grains */
+                gap = 0;
+            } else { /* what opens has no gap; what closes, or may, by the larger of the two */
+                double open = v * NS(dilation_at)(y, b, l, y->friction[i] / v, shear, w->dt);
+                gap = open > 0 || -open > gap ? -open : gap;
+            }
             s->mu = NS_CONE * y->friction[i] / v;
             /* Bonded grains touch, whatever the gap that the sampling leaves: a gap would let the pull of the cohesion do work. */
-            double bond = y->bulk[i] > NS_BONDED * y->room[i] ? y->cohesion[i] / v : 0;
-            if (bond > 0)
-                s->k = 0;
-            double fastest = fastest_node(w, b, l);
-            s->cohesion = NS_COHESION_N * (bond + static_cohesion(y, i, fastest));
-            s->weight = ns_fill(y, i) * strictness(w, fastest);
+            double bond = y->bulk[i] > NS_BONDED * y->room[i] ? y->cohesion[i] / v : 0, slide = strain * y->lattice.h;
+            s->k = bond > 0 ? 0 : gap / NS_TRACE;
+            s->cohesion = NS_COHESION_N * (bond + static_cohesion(y, i, slide));
+            s->weight = ns_fill(y, i) * strictness(w, slide);
         }
         for (int t = 0; t < NS_TILE; t++) {
             int64_t j = ns_tile_node(y, b, t);
@@ -301,7 +272,9 @@ static void prepare_frames(void *context, int64_t begin, int64_t end, int worker
     }
 }
 
-/* Extent of the particles along gravity and the fastest of them: the typical stress rho (g L + u^2). */
+/* Extent of the particles along gravity, and of their velocities: the typical stress rho (g L + u^2), u half of what velocities differ by, the same in any frame. */
+enum { MOST_DENSITY = 2, MOST_VELOCITY, MOST = MOST_VELOCITY + 6 };
+
 static void extent_chunk(void *context, int64_t begin, int64_t end, double *most)
 {
     const job *w = context;
@@ -309,12 +282,14 @@ static void extent_chunk(void *context, int64_t begin, int64_t end, double *most
     const double *g = w->world->def->gravity;
     for (int64_t i = begin; i < end; i++) {
         double depth = g[0] * p->x[0][i] + g[1] * p->x[1][i] + g[2] * p->x[2][i];
-        double speed = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
         double density = p->mass[i] / p->volume[i];
         most[0] = depth > most[0] ? depth : most[0];
         most[1] = -depth > most[1] ? -depth : most[1];
-        most[2] = speed > most[2] ? speed : most[2];
-        most[3] = density > most[3] ? density : most[3];
+        most[MOST_DENSITY] = density > most[MOST_DENSITY] ? density : most[MOST_DENSITY];
+        for (int k = 0; k < 2 * RP_DIM; k++) {
+            double v = k & 1 ? -p->v[k / 2][i] : p->v[k / 2][i], *to = &most[MOST_VELOCITY + k];
+            *to = v > *to ? v : *to;
+        }
     }
 }
 
@@ -324,19 +299,21 @@ rp_result NS(prepare)(ns_system *y, const rp__world *world, double dt)
     const rp__particles *p = world->particles;
     const double *g = world->def->gravity;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
-    double most[4] = { 0 };
+    double most[MOST] = { 0 }, square = 0;
     w.full = pow(y->lattice.h, RP_DIM);
     w.least_mass = 1e-300;
-    rp__exec_max(p->count, 16384, 4, extent_chunk, &w, most);
+    rp__exec_max(p->count, 16384, MOST, extent_chunk, &w, most);
+    for (int a = 0; a < RP_DIM; a++)
+        square += 0.25 * pow(most[MOST_VELOCITY + 2 * a] + most[MOST_VELOCITY + 2 * a + 1], 2);
     double fall = most[0] + most[1], cell = y->lattice.h * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     y->fall = fall > cell ? fall : cell;
-    y->skin = most[3] * cell;
+    y->skin = most[MOST_DENSITY] * cell;
     y->slow = NS_SLOW * sqrt(cell);
     w.creep = NS_CREEP * cell / y->lattice.h * dt;
-    y->stress_scale = most[3] * (y->fall + most[2]);
+    y->stress_scale = most[MOST_DENSITY] * (y->fall + square);
     /* Under many layers of cells a small part of the whole weight is much of the weight of one: at rest it is that which counts. */
     double layers = NS_LAYERS * cell < y->fall ? NS_LAYERS * cell : y->fall;
-    y->strict = y->fall + most[2] > 0 ? (layers + most[2]) / (y->fall + most[2]) : 1;
+    y->strict = y->fall + square > 0 ? (layers + square) / (y->fall + square) : 1;
     if (!(y->stress_scale > 0))
         y->stress_scale = 1;
     rp__exec_for(nodes, 1024, prepare_nodes, &w);

@@ -28,7 +28,10 @@
 enum { SUM_SQUARE, LARGEST, UPHILL, PLAIN_SQUARE, PLAIN_LARGEST, SUMS = NS_SUMS }; /* plain: without the weight of rest */
 enum { LOOK_FROM = 64, LOOK_EVERY = 32 }; /* sweeps: those of a solve that lasts are checked while it runs, and the best state is kept */
 #define RELAXED 0.5     /* part of a change that a visit makes, where sweeps go forth only */
-#define STALLED 0.8     /* of the residual of the look before: one that has not fallen that far makes the sweeps go in pairs */
+#define CALMER 0.25     /* the same after a stall: what goes to and fro is damped */
+#define STALLED 0.8     /* of the residual of the look before: one that has not fallen that far has stalled */
+#define LITTLE 0.95     /* of the best residual: hardly progress */
+enum { PATIENCE = 4 };  /* looks without progress, until a residual within the tolerances is enough that is not as small as rest would ask for */
 #define ASTRAY 10       /* times the best residual: such a state is given up, and momentum with it */
 enum { CHECK_AGAIN = 8 }; /* sweeps later, when a check found more than they showed */
 #define MOST_MOMENTUM (w->pairs ? 16 : 12) /* Nesterov's t: more, and waves go to and fro that no restart sees */
@@ -53,6 +56,8 @@ typedef struct sweep {
     double t;              /* Nesterov's sequence */
     double uphill, last;   /* of the pair of sweeps; its residual */
     double look;           /* residual when it was looked at last */
+    int idle;              /* looks since the best one was better by much */
+    double relaxed;        /* part of a change that a visit makes */
     double rest;           /* slower than this is rest */
     double strict;         /* part of the tolerances that is asked for */
     double still_square, still_largest; /* changes below which a block is left out, squared */
@@ -120,7 +125,7 @@ NS_INLINE bool visit(const sweep *w, ns_law_kind law, int64_t i, int count, doub
         ns_law_general(&y->frame[i], gamma, from, s->mu, to);
     else
         ns_law_newton(&y->frame[i], gamma, from, s->mu, to);
-    double part = w->pairs || !(to[0] > 0) ? 1 : RELAXED; /* what takes off does so fully */
+    double part = w->pairs || !(to[0] > 0) ? 1 : w->relaxed; /* what takes off does so fully */
     for (int k = 0; k < NS_S; k++) {
         change[k] = to[k] - from[k];
         square += change[k] * change[k];
@@ -536,6 +541,14 @@ static double merit(const sweep *w)
     return mean > largest ? mean : largest;
 }
 
+/* The same without the strictness of rest: what is reported. */
+static double plain_merit(const sweep *w)
+{
+    const rp__nonsmooth_params *p = w->y->params;
+    double mean = w->plain_mean / p->tolerance, largest = w->plain_largest / p->tolerance_max;
+    return mean > largest ? mean : largest;
+}
+
 /* Nothing to start from: the first answer is worth an effort, within the limit of any step. */
 static double wanted(const sweep *w)
 {
@@ -572,6 +585,20 @@ static void decide(team_job *q)
     w->frozen = q->stop || lasts || (w->iterations >= p->min_iterations && w->iterations >= w->next_check && merit(w) <= wanted(w));
 }
 
+/* Worker 0 after a look in the midst of a solve. A residual that has stalled is damped; what rests, found for the first time, goes on in pairs. One that is within the
+ * tolerances, though not as small as rest would ask for, is enough when nothing helps. */
+static void change_ways(team_job *q, double found)
+{
+    sweep *w = &q->w;
+    if (found > STALLED * w->look && w->first && !w->pairs)
+        w->pairs = true, w->t = 1, w->beta = 0;
+    else if (found > STALLED * w->look)
+        w->relaxed = CALMER;
+    w->look = found;
+    w->idle = found < LITTLE * w->y->best.merit ? 0 : w->idle + 1;
+    q->stop |= w->idle >= PATIENCE && w->converged && !w->first;
+}
+
 /* Worker 0 after a check: success, or the best state so far, or back to it. */
 static void judge(team_job *q)
 {
@@ -581,18 +608,15 @@ static void judge(team_job *q)
         free_contacts(w, q->bodies, sums);
     collect(w, sums);
     found = merit(w);
-    w->converged = found <= 1;
+    w->converged = found <= 1 || plain_merit(w) <= 1;
     w->frozen = false;
     q->stop |= found <= wanted(w);
     w->next_check = w->iterations + CHECK_AGAIN;
     w->wake = true;
     if (q->stop && w->converged)
         return;
-    if (!w->pairs && w->iterations >= LOOK_FROM && w->iterations % LOOK_EVERY == 0) {
-        w->pairs = found > STALLED * w->look;
-        w->look = found;
-        w->t = w->pairs ? 1 : w->t, w->beta = w->pairs ? 0 : w->beta;
-    }
+    if (w->iterations >= LOOK_FROM && w->iterations % LOOK_EVERY == 0)
+        change_ways(q, found);
     if (found < w->y->best.merit) {
         NS(keep_iterate)(w->y, &w->y->best, found);
     } else if (!(found < ASTRAY * w->y->best.merit) && !q->stop) {
@@ -648,7 +672,7 @@ static void end_with_best(team_job *q)
             break;
         NS(take_iterate)(y, &y->best);
     }
-    w->converged = merit(w) <= 1;
+    w->converged = merit(w) <= 1 || plain_merit(w) <= 1;
 }
 
 /* w = u / s, then the stresses and impulses at the start act on it. */
@@ -768,6 +792,7 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
     w->strict = strictness(y, world, dt);
     w->pairs = !y->params->momentum || y->law == NS_LAW_LINEARISED;
     w->look = INFINITY;
+    w->relaxed = RELAXED;
     double still = STILL * w->strict * wanted(w) * y->stress_scale;
     w->still_square = pow(still * y->params->tolerance, 2), w->still_largest = pow(still * y->params->tolerance_max, 2);
     memset(y->quiet, 0, (size_t)y->grid.blocks);
@@ -791,7 +816,7 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
         w->converged = true;
     if (w->cancelled)
         return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w->iterations);
-    if (!w->converged)
+    if (!(merit(w) <= wanted(w)) && (w->stresses || y->contact_count))
         end_with_best(&q);
     /* A residual of tolerance × rho g L leaves velocities of dt / (rho h) times it: slower than that is not known from rest, and is
      * rest. What moves slower than the solver can tell would creep for ever else. */

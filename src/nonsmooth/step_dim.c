@@ -199,12 +199,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(report_contacts)(y, world, dt));
     RP_TRY(NS(keep_warm)(y));
     RP_LAP(&world->phases, "keep", t);
-    bool displaced = false;
-    int64_t volume_iterations = 0;
-    if (y->params->volume_correction && y->params->compaction == RP__COMPACT_FRACTION)
-        RP_TRY(NS(volume_correction)(y, dt, &volume_iterations, &displaced));
-    RP_LAP(&world->phases, "volume", t);
-    NS(to_particles)(y, world, dt, displaced ? y->before : NULL);
+    NS(to_particles)(y, world, dt);
     if (y->oriented)
         NS(turn)(y, world, dt);
     RP_LAP(&world->phases, "advect", t);
@@ -224,7 +219,6 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "stress_scale", y->stress_scale);
     if (y->params->solver != RP__SOLVER_SWEEPS)
         extra(stats, "library_iterations", (double)library_iterations);
-    extra(stats, "volume_iterations", (double)volume_iterations);
     extra(stats, "viscosity_iterations", (double)viscosity_iterations);
     if (rounds > 0)
         extra(stats, "viscosity_rounds", (double)rounds);

@@ -143,7 +143,7 @@ typedef struct ns_system {
     double *mass;               /* node */
     double *u;                  /* node, NS_PAD: momentum, then velocity u*, then w, then u again */
     double *before;             /* node, NS_PAD: w before the last sweep */
-    double *older;              /* node, NS_PAD: for the volume correction and the viscosity */
+    double *older;              /* node, NS_PAD: for the viscosity; then velocities that carry the particles */
     double *other;              /* node, NS_PAD: for the viscosity, made when there is some */
     double stiffness[NS_CORNERS * RP_DIM * NS_CORNERS * RP_DIM]; /* of the viscosity in a cell of size and eta V one */
     double *scale;              /* node: s_j */
@@ -162,7 +162,6 @@ typedef struct ns_system {
     double *orientation;        /* stress, NS_S: sum V alpha nu N_i, made when particles have an orientation */
     ns_stress *stress;
     unsigned char *stick;       /* node: glued to a wall (face + 1) */
-    unsigned char *hold;        /* node: axes (bits) along which a displacement is not allowed */
     uint64_t *active;           /* block: bits of the stresses in use */
     uint64_t *awake;            /* block: those of them that sweeps visit just now */
     unsigned char *quiet;       /* block: pairs of sweeps that it is still left out of */
@@ -210,7 +209,7 @@ typedef struct ns_system {
     double strict;              /* factor of the tolerances: rho (g min(L, 4 h) + u^2) over the typical stress */
     double fall;                /* g L */
     double skin;                /* rho g h: the weight of a layer one cell thick */
-    double slow;                /* slower than this is near rest */
+    double slow;                /* neighbours that slide past each other more slowly than this are near rest */
     unsigned char *remove;
     int64_t remove_capacity;
     int64_t steps;
@@ -241,9 +240,6 @@ static inline double *ns_velocity(const ns_system *y, int64_t node)
 {
     return y->u + NS_PAD * node;
 }
-
-/* Looseness of grains that were not pressed for long. */
-#define NS_LOOSE 10.0
 
 /* Part of the full volume around a stress. */
 static inline double ns_fill(const ns_system *y, int64_t i)
@@ -333,9 +329,11 @@ rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt);
 /* library_dim.c: stresses and impulses to start from, by a solver of the friction library. */
 rp_result NS(solve_library)(ns_system *y, const rp__world *world, double dt, int64_t *iterations);
 
-/* volume_dim.c: displacements that make room where grains are packed too tightly. */
+/* volume_dim.c: the over-packed part; rate of shear (and of all strain) at a stress before the solve; div u that dilatancy asks for; velocities that carry the particles. */
 double NS(volume_error)(ns_system *y);
-rp_result NS(volume_correction)(ns_system *y, double dt, int64_t *iterations, bool *any);
+double NS(shear_at)(const ns_system *y, int64_t block, int local, double *strain);
+double NS(dilation_at)(const ns_system *y, int64_t block, int local, double mu, double shear, double dt);
+const double *NS(calm)(ns_system *y);
 
 /* smooth_dim.c: `count` values a stress, at a distance of `stride`, without the part that alternates from node to node. Both arrays are used;
  * returns the one that holds the answer. */
@@ -343,7 +341,7 @@ double *NS(smooth)(const ns_system *y, double *values, double *scratch, int coun
 
 /* advect_dim.c */
 void NS(bounds)(const ns_system *y, const rp__world *world, double *low, double *high);
-void NS(to_particles)(ns_system *y, const rp__world *world, double dt, const double *displacement);
+void NS(to_particles)(ns_system *y, const rp__world *world, double dt);
 
 /* orientation_dim.c: nu of new particles; the averages at stresses; nu one step on. */
 void NS(orient_born)(ns_system *y, const rp__world *world, int64_t first, int64_t count);

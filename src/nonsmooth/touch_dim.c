@@ -196,29 +196,6 @@ static void touch_blocks(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Displacements of the volume correction do not move nodes that lie in a body. */
-static void hold_blocks(void *context, int64_t begin, int64_t end, int worker)
-{
-    const job *w = context;
-    ns_system *y = w->y;
-    (void)worker;
-    for (int64_t b = begin; b < end; b++)
-        for (int l = 0; y->touch_near[b] && l < RP_BLOCK_NODES; l++) {
-            int64_t node = b * RP_BLOCK_NODES + l, at[3];
-            double x[3] = { 0 };
-            if (!(y->scale[node] > 0) || y->room[node] > 0.75 * w->full)
-                continue;
-            rp__grid_coordinates(&y->grid, node, at);
-            for (int a = 0; a < RP_DIM; a++)
-                x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            for (uint64_t bits = y->touch_near[b]; bits; bits &= bits - 1) {
-                const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
-                if (rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) < 0)
-                    y->hold[node] = 7;
-            }
-        }
-}
-
 /* Adds a touch to the contact of its cell that looks the same way, or makes one. Sums until finish_contact: target[0] is the
  * weight, mass the volume, previous[0] links the contacts of the cell. */
 static rp_result add(ns_system *y, const ns_touch *t)
@@ -350,8 +327,6 @@ rp_result NS(find_touches)(ns_system *y, const rp__world *world, double dt)
     if (!rp__base_grow(&y->touches, &y->touch_capacity, total + 1, sizeof(ns_touch)))
         return RP_OUT_OF_MEMORY;
     rp__exec_for(y->grid.blocks, 4, touch_blocks, &w);
-    if (y->params->volume_correction)
-        rp__exec_for(y->grid.blocks, 4, hold_blocks, &w);
     memset(y->node_contact, 0xff, (size_t)y->grid.blocks * RP_BLOCK_NODES * sizeof *y->node_contact);
     int64_t first = y->contact_count, kept;
     for (int64_t b = 0; b < y->grid.blocks; b++)
