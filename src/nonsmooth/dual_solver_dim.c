@@ -332,9 +332,8 @@ static bool small_enough(const sweep *w)
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
-
- * counts in units of rho g h, a tenth of the tolerances (errors of long waves are many times the residual). Where all of them rest this costs little; a third of the sweeps is spent on it at most, but in the
- * first steps. */
+ * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). Where all of them rest this costs little;
+ * a third of the sweeps is spent on it at most, but in the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
