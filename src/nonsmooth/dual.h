@@ -97,7 +97,7 @@ typedef struct du_warm {
     double *stress;             /* NS_S each: coefficients of chi, without cohesion */
     int64_t contact_count, contact_capacity;
     int32_t (*contact_node)[4]; /* and surface × DU_SIDES + side */
-    double *contact;            /* 3 each */
+    double *contact;            /* 3 each: force */
 } du_warm;
 
 typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
@@ -219,8 +219,9 @@ static inline const double *du_operator(const dual *y, int64_t i, double *factor
     return constant ? y->constant : y->g + i * (NS_STENCIL * RP_DIM);
 }
 
-/* step_dim.c of the room: the method's fields of new particles. */
+/* step_dim.c of the room: the method's fields of new particles; how short the first steps are. */
 rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
+double NS(largest_step)(const void *state, const rp__world *world);
 
 /* dual_memory_dim.c */
 rp_result DU(reserve)(dual *y, int64_t particles);
@@ -247,8 +248,8 @@ void DU(start_free)(dual *y, const rp__world *world);
 
 /* dual_warm_dim.c */
 void DU(place_warm)(dual *y);
-void DU(place_warm_contacts)(dual *y);
-rp_result DU(keep_warm)(dual *y);
+void DU(place_warm_contacts)(dual *y, double dt);
+rp_result DU(keep_warm)(dual *y, double dt);
 rp_result DU(save)(const void *state, rp_state *out);
 rp_result DU(restore)(void *state, const rp_state *in);
 

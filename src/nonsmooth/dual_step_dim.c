@@ -107,12 +107,10 @@ rp_result DU(born)(void *state, rp__world *world, int64_t first, int64_t count, 
     return NS(born)(((dual *)state)->upkeep, world, first, count, spacing);
 }
 
-/* Nothing but what the simulation asks for. */
+/* The first steps are short, as those of the other elements. */
 double DU(largest_step)(const void *state, const rp__world *world)
 {
-    (void)state;
-    (void)world;
-    return INFINITY;
+    return NS(largest_step)(((const dual *)state)->upkeep, world);
 }
 
 static bool is_varied(const rp__world *world)
@@ -152,7 +150,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     y->params = y->upkeep->params = world->params;
     y->varied = is_varied(world);
     if (p->count == 0) {
-        y->warm.count = y->warm.contact_count = 0;
+        y->warm.count = y->warm.contact_count = y->upkeep->settled = 0;
         y->grid.blocks = 0;
         return RP_OK;
     }
@@ -167,7 +165,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     DU(place_warm)(y);
     RP_LAP(&world->phases, "prepare", t);
     RP_TRY(DU(find_contacts)(y, world, dt));
-    DU(place_warm_contacts)(y);
+    DU(place_warm_contacts)(y, dt);
     RP_LAP(&world->phases, "contacts", t);
     stats->volume_error = DU(volume_error)(y);
     RP_TRY(DU(solve)(y, world, dt, &report));
@@ -175,7 +173,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     double power[2];
     rp__exec_sum(y->grid.blocks, 8, 2, power_chunk, y, power);
     DU(report_contacts)(y, world, dt);
-    RP_TRY(DU(keep_warm)(y));
+    RP_TRY(DU(keep_warm)(y, dt));
     RP_LAP(&world->phases, "keep", t);
     DU(to_particles)(y, world, dt);
     RP_LAP(&world->phases, "advect", t);
@@ -197,5 +195,6 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "energy_made", dt * power[1]);
     extra(stats, "split", (double)split);
     extra(stats, "merged", (double)merged);
+    y->upkeep->settled++;
     return RP_OK;
 }

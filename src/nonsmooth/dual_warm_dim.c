@@ -30,7 +30,7 @@ void DU(place_warm)(dual *y)
     }
 }
 
-void DU(place_warm_contacts)(dual *y)
+void DU(place_warm_contacts)(dual *y, double dt)
 {
     for (int64_t k = 0; k < y->warm.contact_count && y->params->warm_start; k++) {
         const int32_t *key = y->warm.contact_node[k];
@@ -41,7 +41,8 @@ void DU(place_warm_contacts)(dual *y)
         for (int64_t n = y->contacts.first[block]; n < y->contacts.first[block + 1]; n++) {
             du_contact *c = &y->contacts.list[n];
             if (c->key == i && DU_SIDES * c->surface + c->side == key[3])
-                memcpy(c->impulse, y->warm.contact + 3 * k, 3 * sizeof(double));
+                for (int a = 0; a < 3; a++)
+                    c->impulse[a] = dt * y->warm.contact[3 * k + a];
         }
     }
 }
@@ -62,7 +63,7 @@ static rp_result reserve(du_warm *w, int64_t stresses, int64_t contacts)
     return RP_OK;
 }
 
-rp_result DU(keep_warm)(dual *y)
+rp_result DU(keep_warm)(dual *y, double dt)
 {
     du_warm *w = &y->warm;
     int64_t count = 0, at[3];
@@ -88,7 +89,8 @@ rp_result DU(keep_warm)(dual *y)
         for (int a = 0; a < 3; a++)
             w->contact_node[k][a] = (int32_t)at[a];
         w->contact_node[k][3] = DU_SIDES * c->surface + c->side;
-        memcpy(w->contact + 3 * k, c->impulse, 3 * sizeof(double));
+        for (int a = 0; a < 3; a++)
+            w->contact[3 * k + a] = c->impulse[a] / dt;
     }
     return RP_OK;
 }
@@ -101,6 +103,7 @@ rp_result DU(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact_node", RP_I32, 4 * y->warm.contact_count, y->warm.contact_node));
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact", RP_F64, 3 * y->warm.contact_count, y->warm.contact));
     RP_TRY(rp_state_add(out, "nonsmooth/born_count", RP_I64, 1, &y->upkeep->born_count));
+    RP_TRY(rp_state_add(out, "nonsmooth/settled", RP_I64, 1, &y->upkeep->settled));
     RP_TRY(rp_state_add(out, "nonsmooth/born_volume", RP_F64, 1, &y->upkeep->born_volume));
     return RP_OK;
 }
@@ -118,15 +121,16 @@ static rp_result find(const rp_state *in, const char *name, rp_type type, int wi
 rp_result DU(restore)(void *state, const rp_state *in)
 {
     dual *y = state;
-    const rp_blob *node, *stress, *contact_node, *contact, *born_count, *born_volume;
-    int64_t nodes, stresses, contact_nodes, contacts, one, other;
+    const rp_blob *node, *stress, *contact_node, *contact, *born_count, *born_volume, *settled;
+    int64_t nodes, stresses, contact_nodes, contacts, one, other, third;
     RP_TRY(find(in, "nonsmooth/born_count", RP_I64, 1, &born_count, &one));
     RP_TRY(find(in, "nonsmooth/born_volume", RP_F64, 1, &born_volume, &other));
+    RP_TRY(find(in, "nonsmooth/settled", RP_I64, 1, &settled, &third));
     RP_TRY(find(in, "nonsmooth/dual_node", RP_I32, 3, &node, &nodes));
     RP_TRY(find(in, "nonsmooth/dual_stress", RP_F64, NS_S, &stress, &stresses));
     RP_TRY(find(in, "nonsmooth/dual_contact_node", RP_I32, 4, &contact_node, &contact_nodes));
     RP_TRY(find(in, "nonsmooth/dual_contact", RP_F64, 3, &contact, &contacts));
-    if (nodes != stresses || contact_nodes != contacts || one != 1 || other != 1)
+    if (nodes != stresses || contact_nodes != contacts || one != 1 || other != 1 || third != 1)
         return rp__base_fail(RP_BAD_FILE, "the state has %lld dual cells with %lld stresses, %lld contacts with %lld impulses; they must agree",
                              (long long)nodes, (long long)stresses, (long long)contact_nodes, (long long)contacts);
     RP_TRY(reserve(&y->warm, nodes, contacts));
@@ -141,6 +145,7 @@ rp_result DU(restore)(void *state, const rp_state *in)
     y->warm.count = nodes, y->warm.contact_count = contacts;
     memcpy(&y->upkeep->born_count, born_count->data, sizeof y->upkeep->born_count);
     memcpy(&y->upkeep->born_volume, born_volume->data, sizeof y->upkeep->born_volume);
+    memcpy(&y->upkeep->settled, settled->data, sizeof y->upkeep->settled);
     y->grid.blocks = 0; /* nothing to look at before the next step */
     return RP_OK;
 }
