@@ -17,13 +17,18 @@ static int serve(const view_line *line, const server_options *options, feed *con
 {
     page_catch_signals();
     server *s = server_start(options, feeds, count);
-    if (!s)
-        return EXIT_FAILED;
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count && s; k++)
         run_feed_follow(feeds[k], s);
-    page_announce(s, &line->listen);
-    page_wait();
-    return server_stop(s), EXIT_DONE;
+    if (s) {
+        page_announce(s, &line->listen);
+        page_wait();
+        server_end(s);
+    }
+    for (int k = 0; k < count; k++)
+        run_feed_close(feeds[k]);
+    bool served = s != NULL;
+    server_stop(s);
+    return served ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int view_main(int argc, char **argv)
@@ -38,10 +43,11 @@ static int view_main(int argc, char **argv)
     int count = 0;
     while (count < names.count && (feeds[count] = run_feed_open(names.items[count])))
         count++;
-    code = count == names.count ? serve(&line, &options, feeds, count) : EXIT_FAILED;
+    if (count == names.count)
+        return serve(&line, &options, feeds, count);
     for (int k = 0; k < count; k++)
         run_feed_close(feeds[k]);
-    return code;
+    return EXIT_FAILED;
 }
 
 const command command_view = {

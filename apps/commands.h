@@ -15,6 +15,7 @@ extern const command command_render;
 extern const command command_plot;
 extern const command command_sheet;
 extern const command command_view;
+extern const command command_play;
 extern const command command_export;
 extern const command command_friction;
 extern const command command_validate;

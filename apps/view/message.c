@@ -89,7 +89,7 @@ static bool read_members(const json *object, message *m, const char **why)
     if (!real(object, "min", 0, &m->low) || !real(object, "max", 0, &m->high) || !real(object, "factor", 1, &m->factor) ||
         !real(object, "value", 0, &m->value) || !real(object, "size", 0, &m->size))
         return fail(why, "a number is not a number, or too large");
-    if (!vector(object, "position", m->position) || !vector(object, "velocity", m->velocity))
+    if (!vector(object, "position", m->position) || !vector(object, "across", m->across))
         return fail(why, "a vector is three numbers");
     const json *down = json_member(object, "down");
     if (down && down->kind != JSON_BOOL)

@@ -21,7 +21,7 @@ enum { MESSAGE_MOST = 65536, MESSAGE_DEPTH = 8 };
     M(STEP, "step")                                                                            \
     M(RESET, "reset")                                                                          \
     M(SPEED, "speed")     /* factor; 0 = as fast as it goes */                                 \
-    M(TOOL, "tool")       /* name, down, position, velocity, size */                           \
+    M(TOOL, "tool")       /* field: its name; down, position, across, value: its pitch, size */ \
     M(CONTROL, "control") /* index, value */                                                   \
     M(GRAVITY, "gravity") /* position: the vector */
 
@@ -39,7 +39,7 @@ typedef struct message {
     char field[64];            /* letters, digits, '_' and '.' */
     double low, high;
     double factor, value, size;
-    double position[3], velocity[3];
+    double position[3], across[3];
     bool down;
 } message;
 

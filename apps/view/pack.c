@@ -250,6 +250,53 @@ static int64_t choose(const rp_frame *frame, const planes *p, uint32_t stride, w
     return count;
 }
 
+/* Those that thinner frames keep to the front, in their order. */
+static void order(const planes *p, uint32_t stride, int64_t count, wire_buffer *b)
+{
+    int32_t *sorted = (int32_t *)b->values; /* scratch: as many doubles as particles */
+    int64_t first[WIRE_LEVELS + 1] = { 0 };
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t k = 0; k < count; k++) {
+            int64_t id = id_at(p->id, b->index[k]);
+            int level = 0;
+            while (level < WIRE_LEVELS - 1 && wire_keeps(id, stride << (level + 1)))
+                level++;
+            int place = WIRE_LEVELS - 1 - level; /* the thinnest first */
+            if (pass == 0)
+                first[place + 1]++;
+            else
+                sorted[first[place]++] = b->index[k];
+        }
+        for (int l = 0; l < WIRE_LEVELS && pass == 0; l++) {
+            first[l + 1] += first[l];
+            b->level[WIRE_LEVELS - 1 - l] = (uint32_t)first[l + 1];
+        }
+    }
+    memcpy(b->index, sorted, (size_t)count * sizeof *sorted);
+}
+
+void wire_thin(wire_buffer *b, uint32_t times)
+{
+    wire_header h;
+    int k = 0;
+    while (k < WIRE_LEVELS - 1 && 2u << k <= times)
+        k++;
+    if (k == 0 || !wire_read_header(b->bytes, b->size, &h))
+        return;
+    uint32_t all = h.count, kept = b->level[k] < all ? b->level[k] : all;
+    uint8_t *grains = b->bytes + WIRE_HEADER + WIRE_LOOK + (size_t)h.bodies * WIRE_BODY, *to = grains + (size_t)kept * 6;
+    const uint8_t *from = grains + (size_t)all * 6;
+    for (int plane = 0; plane < ((h.flags & (WIRE_PALETTE | WIRE_VALUE)) != 0) + ((h.flags & WIRE_RADIUS) != 0); plane++) {
+        memmove(to, from, kept);
+        to += kept, from += all;
+    }
+    h.count = kept;
+    h.stride <<= k;
+    b->size = (size_t)(to - b->bytes);
+    wire_write_header(&h, b->bytes);
+    wire_seal(b->bytes, b->size);
+}
+
 rp_result wire_pack(const rp_frame *frame, const rp_sim_def *sim, const wire_palette *palette, const wire_wish *wish, uint32_t serial,
                     wire_buffer *out)
 {
@@ -270,6 +317,8 @@ rp_result wire_pack(const rp_frame *frame, const rp_sim_def *sim, const wire_pal
                       .serial = serial };
     find_box(frame, p.position, &h, lower, size);
     h.count = (uint32_t)choose(frame, &p, stride, out);
+    if (wish->ordered)
+        order(&p, stride, h.count, out);
     double largest = find_radii(frame, sim, &p, out);
     h.radius = (float)largest;
     if (!byte_room(out, wire_size(&h)))

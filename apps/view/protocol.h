@@ -11,6 +11,7 @@ enum {
     WIRE_HEADER = 64,
     WIRE_LOOK = 32,            /* sizes and the range of colours, after the header */
     WIRE_BODY = 32,
+    WIRE_LEVELS = 5,
     WIRE_MOST_GRAINS = 1000000 /* sent; more are thinned */
 };
 
@@ -61,12 +62,14 @@ typedef struct wire_wish {
     char field[64];            /* "material" or a name of rp_frame_values */
     double low, high;          /* its range; equal: `find_range` below */
     uint32_t stride;           /* at least; 0 is 1 */
+    bool ordered;              /* those that thinner frames keep come first: wire_thin can cut it */
 } wire_wish;
 
 /* A growing buffer; start with zeros, free `bytes`. */
 typedef struct wire_buffer {
     uint8_t *bytes;
     size_t size, room;
+    uint32_t level[WIRE_LEVELS]; /* of an ordered frame: grains that a stride of 2^k times the frame's own keeps */
     int32_t *index;            /* particle of each grain sent */
     int64_t index_room;
     double *values;            /* scratch */
@@ -90,6 +93,8 @@ void wire_palette_free(wire_palette *p);
 /* Fills the buffer. RP_BAD_ARGUMENT when the frame has no such field. */
 rp_result wire_pack(const rp_frame *frame, const rp_sim_def *sim, const wire_palette *palette, const wire_wish *wish, uint32_t serial,
                     wire_buffer *out);
+/* Cuts an ordered frame down to one in `times` of its grains (a power of two, at most 2^(WIRE_LEVELS - 1)). */
+void wire_thin(wire_buffer *b, uint32_t times);
 /* Widens `range` to the 1st and 99th percentile of the values of a frame; leaves it when there are none. */
 rp_result wire_widen(const rp_frame *frame, const char *field, double range[2]);
 void wire_buffer_free(wire_buffer *b);

@@ -28,7 +28,7 @@ static void put_cameras(FILE *to, const scene_text *t)
     enum { LOOKS = 120 };
     const rp_output_def *out = rp_scene_output(t->scene);
     fputs(",\"cameras\":[", to);
-    if (out->camera_key_count > 0 || out->turntable != 0)
+    if (strcmp(t->mode, "view") == 0 && (out->camera_key_count > 0 || out->turntable != 0))
         for (int k = 0; k <= LOOKS; k++) {
             double time = rp_scene_sim_def(t->scene)->duration * k / LOOKS;
             rp_view v = rp_stage_view(t->scene, t->stage, time);
@@ -40,7 +40,7 @@ static void put_cameras(FILE *to, const scene_text *t)
     fputs("]", to);
 }
 
-static void put_mesh(FILE *to, const rp_mesh *mesh)
+void scene_text_mesh(FILE *to, const rp_mesh *mesh)
 {
     float *vertices = malloc((size_t)(3 * mesh->vertex_count + 1) * sizeof *vertices);
     for (int64_t k = 0; vertices && k < 3 * mesh->vertex_count; k++)
@@ -68,10 +68,10 @@ static void put_bodies(FILE *to, const scene_text *t)
         scene_text_vector(to, "colour", def->colour);
         rp_mesh now = { 0 };
         if (def->sequence && rp_mesh_sequence_mesh(def->sequence, t->first->time, &now) == RP_OK) {
-            put_mesh(to, &now);
+            scene_text_mesh(to, &now);
             rp_mesh_free(&now);
         } else
-            put_mesh(to, &t->stage->bodies[b].mesh);
+            scene_text_mesh(to, &t->stage->bodies[b].mesh);
         fputs("}", to);
     }
     fputs("]", to);

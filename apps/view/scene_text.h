@@ -20,6 +20,8 @@ typedef struct scene_text {
 /* Free it; NULL when there is no memory. */
 char *scene_text_make(const scene_text *t);
 
+/* ,"vertices":"…","triangles":"…" */
+void scene_text_mesh(FILE *to, const rp_mesh *mesh);
 /* ,"name":[a,b,c] */
 void scene_text_vector(FILE *to, const char *name, const double v[3]);
 

@@ -15,7 +15,8 @@ enum {
     TEXTS_MOST = 64,           /* waiting for a client that does not read */
     WANTS_MOST = 8,            /* frames asked for and not yet sent */
     RATE = 1000,               /* messages a second */
-    LATE_MS = 100, EARLY_MS = 30 /* an answer later than this thins the grains, several earlier ones thicken them */
+    LATE_MS = 100, EARLY_MS = 30, /* an answer later than this thins the grains, several earlier ones thicken them */
+    THICK = 800000             /* bytes of a frame: smaller ones are not thinned, they are not what is slow */
 };
 
 typedef struct text_node {
@@ -38,6 +39,7 @@ struct client {
     unsigned wakes;            /* counts news */
     bool ready;                /* live: the last frame was drawn, send another */
     double sent_at;
+    size_t sent_size;
     int early;                 /* quick answers in a row */
     uint32_t thin;             /* stride chosen by how late answers come */
     wire_wish wish;
@@ -252,7 +254,7 @@ void client_ack(client *c)
     double late = 1e3 * (now() - c->sent_at);
     if (!c->ready && c->sent_at > 0) {
         c->early = late < EARLY_MS ? c->early + 1 : 0;
-        if (late > LATE_MS && c->thin < 16)
+        if (late > LATE_MS && c->thin < 16 && c->sent_size > THICK)
             c->thin *= 2;
         else if (c->early > 60 && c->thin > 1)
             c->thin /= 2, c->early = 0;
@@ -297,6 +299,7 @@ static bool send_frame(client *c, feed_request *r, wire_buffer *buffer, bool *se
         return true;
     pthread_mutex_lock(&c->lock);
     c->sent_at = now();
+    c->sent_size = buffer->size;
     c->ready = false;
     pthread_mutex_unlock(&c->lock);
     *sent = true;
@@ -415,9 +418,9 @@ static void on_open(struct mg_connection *connection, void *context)
     verdict v = guard_judge(&s->guard, &r);
     client *c = v.code == 101 ? take_place(s, connection, v.source) : NULL;
     if (c) {
+        c->feed->hello(c->feed, c); /* queued: the scene comes before any frame */
         if (pthread_create(&c->sender, NULL, send_all, c) == 0) {
             mg_set_user_connection_data(connection, c);
-            c->feed->hello(c->feed, c);
             return;
         }
         leave_place(c);
@@ -513,12 +516,18 @@ server *server_start(const server_options *options, feed *const *feeds, int feed
     return s;
 }
 
+void server_end(server *s)
+{
+    if (s->context)
+        mg_stop(s->context);
+    s->context = NULL;
+}
+
 void server_stop(server *s)
 {
     if (!s)
         return;
-    if (s->context)
-        mg_stop(s->context);
+    server_end(s);
     mg_exit_library();
     pthread_mutex_destroy(&s->lock);
     free(s);

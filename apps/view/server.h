@@ -18,6 +18,8 @@ typedef struct server server;
 
 /* NULL after a sentence on standard error. The feeds must live until server_stop has returned. */
 server *server_start(const server_options *options, feed *const *feeds, int feed_count);
+/* Closes all sockets; feeds may still call server_wake and server_say, which reach nobody. Then server_stop. */
+void server_end(server *s);
 void server_stop(server *s);
 /* The address to open, with the token. */
 void server_url(const server *s, char *text, size_t size);

@@ -63,6 +63,7 @@ uint64_t slots_copy(slots *s, uint64_t after, wire_buffer *to)
     if (copied) {
         memcpy(to->bytes, s->buffer[k].bytes, s->buffer[k].size);
         to->size = s->buffer[k].size;
+        memcpy(to->level, s->buffer[k].level, sizeof to->level);
     }
     pthread_mutex_lock(&s->lock);
     s->readers[k]--;

@@ -24,8 +24,8 @@ static void good_ones(void **state)
     assert_true(reads("{\"type\":\"color\",\"field\":\"velocity.z\",\"min\":-1.5,\"max\":2}", &m));
     assert_string_equal(m.field, "velocity.z");
     assert_true(m.low == -1.5 && m.high == 2);
-    assert_true(reads(" {\"type\":\"tool\",\"field\":\"hand\",\"down\":true,\"position\":[1,2,3],\"velocity\":[0,0,-1],\"size\":0.5} ", &m));
-    assert_true(m.down && m.position[2] == 3 && m.velocity[2] == -1 && m.size == 0.5);
+    assert_true(reads(" {\"type\":\"tool\",\"field\":\"hand\",\"down\":true,\"position\":[1,2,3],\"across\":[0,0,-1],\"size\":0.5} ", &m));
+    assert_true(m.down && m.position[2] == 3 && m.across[2] == -1 && m.size == 0.5);
     for (int k = 0; k < MESSAGE_KINDS; k++) {
         char text[80];
         snprintf(text, sizeof text, "{\"type\":\"%s\",\"unknown\":[{}]}", message_name((message_kind)k));

@@ -60,6 +60,30 @@ typedef struct rp_output_def {
     const char *grain_shape;      /* "sphere", "disc", "ellipsoid" */
 } rp_output_def;
 
+/* ---- controls: what somebody at the keyboard can move (repose play) ---- */
+
+typedef enum rp_control_kind { RP_CONTROL_TURN, RP_CONTROL_SLIDE, RP_CONTROL_MOTOR } rp_control_kind;
+typedef enum rp_control_mouse { RP_MOUSE_NONE, RP_MOUSE_X, RP_MOUSE_Y } rp_control_mouse;
+
+/* A joint that a key, the mouse or an axis of a gamepad moves. Its position q starts at 0; with T = T_parent exp(q s), s the turn about the
+ * axis through the point or the shift along the axis, both as they are at the start, the body is at T times its first pose (the product
+ * of exponentials of robotics). */
+typedef struct rp_control_def {
+    const char *name;
+    const char *body;             /* it moves: scripted, or free with a motor */
+    const char *parent;           /* another control, of which it is carried along; "" = none */
+    int kind;                     /* rp_control_kind */
+    double axis[3], point[3];     /* world frame at the start */
+    double rate;                  /* rad/s, m/s, or the value of the motor, when the key is down */
+    double least, most;           /* of q [rad or m]; equal = no limit */
+    const char *more, *less;      /* keys: one letter, or a name as browsers give it, such as "ArrowUp" */
+    int64_t gamepad;              /* axis, counted from 0; -1 = none */
+    int mouse;                    /* rp_control_mouse: moved by dragging with the right button */
+} rp_control_def;
+
+RP_API int rp_scene_control_count(const rp_scene *scene);
+RP_API const rp_control_def *rp_scene_control(const rp_scene *scene, int index);
+
 RP_API rp_output_def rp_default_output_def(void);
 RP_API const rp_param *rp_output_table(void);
 RP_API const rp_output_def *rp_scene_output(const rp_scene *scene);

@@ -303,6 +303,17 @@ static void bodies(rp__text *out, const rp_scene *scene)
     }
 }
 
+static void controls(rp__text *out, const rp_scene *scene)
+{
+    if (scene->controls.count)
+        rp__text_append_string(out, "\ncontrols:\n");
+    for (int i = 0; i < scene->controls.count; ++i) {
+        rp__text_append_string(out, "  - {");
+        inline_members(out, rp__scene_control_table(), &RP_ITEM(rp__control_item, scene->controls, i)->def);
+        rp__text_append_string(out, "}\n");
+    }
+}
+
 /* ---- the rest ---- */
 
 static void world(rp__text *out, const rp_scene *scene)
@@ -389,6 +400,7 @@ rp_result rp_scene_format(const rp_scene *scene, char **yaml)
     materials(&out, &scene->sim);
     sources(&out, scene);
     bodies(&out, scene);
+    controls(&out, scene);
     output(&out, &scene->output);
     rp_result result = rp__text_result(&out);
     if (result == RP_OK)

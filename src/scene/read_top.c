@@ -22,6 +22,7 @@ TOP(grains)
 TOP(emitters)
 TOP(sinks)
 TOP(bodies)
+TOP(controls)
 TOP(output)
 TOP(camera)
 TOP(picture)
@@ -60,6 +61,7 @@ static const rp__scene_key top_keys[] = {
     { "sinks", "list of sinks", LIST("sink"), "where grains go", "", top_sinks },
     { "bodies", "list of bodies", LIST("body"), "what grains meet", "", top_bodies },
     { "colliders", "list of bodies", LIST("body"), "the same as bodies", "", top_bodies },
+    { "controls", "list of controls", LIST("control"), "what keys and gamepads move in `repose play`", "", top_controls },
     { "output", "output", REF("output"), "files of the run", "", top_output },
     { "camera", "camera", REF("camera"), "how it is looked at", "", top_camera },
     { "picture", "picture", REF("picture"), "how it is drawn", "", top_picture },

@@ -91,6 +91,16 @@ const rp_output_def *rp_scene_output(const rp_scene *scene)
     return &scene->output;
 }
 
+int rp_scene_control_count(const rp_scene *scene)
+{
+    return scene->controls.count;
+}
+
+const rp_control_def *rp_scene_control(const rp_scene *scene, int index)
+{
+    return index >= 0 && index < scene->controls.count ? &RP_ITEM(rp__control_item, scene->controls, index)->def : NULL;
+}
+
 const char *rp_scene_title(const rp_scene *scene)
 {
     return scene->settings.title;

@@ -84,6 +84,10 @@ typedef struct rp__body_item {
     rp__sequence_spec sequence;
 } rp__body_item;
 
+typedef struct rp__control_item {
+    rp_control_def def;
+} rp__control_item;
+
 typedef struct rp__method_item {
     const rp_method_info *info;
     rp_params *params;
@@ -110,7 +114,7 @@ struct rp_scene {
     rp_output_def output;
     rp_fluid_def fluid;
     const char *fluid_field;
-    rp__list materials, grains, emitters, sinks, bodies, methods, keys;
+    rp__list materials, grains, emitters, sinks, bodies, controls, methods, keys;
 };
 
 #define RP_ITEM(type, list, index) (&((type *)(list).items)[index])
@@ -151,7 +155,7 @@ typedef struct rp__scene_block {
 extern const rp__scene_block rp__scene_top, rp__scene_domain, rp__scene_gravity, rp__scene_walls, rp__scene_wall,
     rp__scene_surface, rp__scene_fluid, rp__scene_fluid_walls, rp__scene_fluid_wall, rp__scene_material, rp__scene_grains, rp__scene_emitter, rp__scene_sink, rp__scene_body,
     rp__scene_joint, rp__scene_motor, rp__scene_sequence, rp__scene_motion, rp__scene_keyframe, rp__scene_output, rp__scene_camera,
-    rp__scene_camera_key, rp__scene_picture;
+    rp__scene_camera_key, rp__scene_picture, rp__scene_control;
 extern const rp__scene_block *const rp__scene_blocks[]; /* all of them, in the order of the reference; ends with NULL */
 
 /* Large enough for the target of any block. */
@@ -212,6 +216,7 @@ rp_result rp__scene_read_grains(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_emitters(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_sinks(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_bodies(rp__reader *reader, const rp__node *value);
+rp_result rp__scene_read_controls(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_output(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_camera(rp__reader *reader, const rp__node *value);
 rp_result rp__scene_read_picture(rp__reader *reader, const rp__node *value);
@@ -242,6 +247,7 @@ const rp_param *rp__scene_body_table(void);
 const rp_param *rp__scene_wall_table(void);
 const rp_param *rp__scene_surface_table(void);
 const rp_param *rp__scene_joint_table(void);
+const rp_param *rp__scene_control_table(void);
 
 typedef struct rp__motor_draft { /* NaN: not given */
     double force, torque, speed, angular_speed, largest_force, largest_torque;

@@ -144,11 +144,16 @@ class Drawer {
     return this.makeMesh(new Float32Array(v), new Uint32Array([0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5]));
   }
 
+  addBody(index, b) {
+    this.meshes[index] = { ...this.makeMesh(new Float32Array(decodeBase64(b.vertices)), new Uint32Array(decodeBase64(b.triangles))), body: b };
+  }
+
   setScene(scene) {
     this.scene = scene;
     this.setColours(this.palette, scene.palette);
     this.setColours(this.map, scene.map);
-    this.meshes = scene.bodies.map(b => ({ ...this.makeMesh(new Float32Array(decodeBase64(b.vertices)), new Uint32Array(decodeBase64(b.triangles))), body: b }));
+    this.meshes = [];
+    scene.bodies.forEach((b, k) => this.addBody(k, b));
     const lower = scene.lower, upper = scene.upper;
     this.middle = scale(0.5, add(lower, upper));
     this.reach = 0.5 * norm(sub(upper, lower));
@@ -172,7 +177,6 @@ class Drawer {
       }
     }
     this.walls = this.makeBox(lower, upper);
-    this.tool = null;
   }
 
   setFrame(frame) {
@@ -259,10 +263,6 @@ class Drawer {
       });
     this.use(this.meshShadow, { model: IDENTITY, view, proj });
     this.boards.forEach(b => this.drawMesh(b));
-    if (this.tool) {
-      this.use(this.meshShadow, { model: this.tool.model, view, proj });
-      this.drawMesh(this.tool.mesh);
-    }
     return multiply(proj, view);
   }
 
@@ -283,10 +283,6 @@ class Drawer {
       });
     this.use(this.mesh, { model: IDENTITY, view, proj, paint: [0.59, 0.48, 0.37], kind: 0.8 });
     this.boards.forEach(b => this.drawMesh(b));
-    if (this.tool) {
-      this.use(this.mesh, { model: this.tool.model, view, proj, paint: [0.75, 0.3, 0.2], kind: 0.8 });
-      this.drawMesh(this.tool.mesh);
-    }
     if (this.ground) {
       this.use(this.mesh, { model: IDENTITY, view, proj, paint: scene.ground.colour.map(c => c / 255), kind: 0.4 });
       this.drawMesh(this.ground);

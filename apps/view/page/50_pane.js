@@ -86,6 +86,11 @@ class Pane {
       this.asked.delete(m.frame);
       this.app.say(m.text, true);
       this.app.redraw();
+    } else if (m.type === 'body') {
+      for (let k = this.scene.bodies.length; k <= m.index; k++)
+        this.scene.bodies.push({ vertices: '', triangles: '' });
+      this.scene.bodies[m.index] = m;
+      this.drawer.addBody(m.index, m);
     } else
       this.app.onmessage(this, m);
   }
@@ -182,10 +187,8 @@ class Pane {
     });
     c.addEventListener('pointermove', event => {
       const before = pointers.get(event.pointerId), now = this.point(event);
-      if (!before) {
-        this.app.toolHover(this, now);
+      if (!before)
         return;
-      }
       pointers.set(event.pointerId, now);
       const dx = now[0] - before[0], dy = now[1] - before[1];
       moved += Math.abs(dx) + Math.abs(dy);
@@ -199,7 +202,9 @@ class Pane {
           this.app.setCamera(this, zoom(this.camera, pinch / size));
         pinch = size;
         this.app.setCamera(this, pan(this.camera, dx * this.aspect / 4, dy / 4));
-      } else if (event.buttons & 6 || event.shiftKey)
+      } else if (event.buttons & 2 && this.app.tools.mouse(dx, dy))
+        return;
+      else if (event.buttons & 6 || event.shiftKey)
         this.app.setCamera(this, pan(this.camera, dx * this.aspect / 2, dy / 2));
       else
         this.app.setCamera(this, orbit(this.camera, 2 * dx * this.aspect, -1.6 * dy, this.scene.up));
@@ -207,6 +212,7 @@ class Pane {
     const up = event => {
       pointers.delete(event.pointerId);
       pinch = 0;
+      this.app.tools.mouse(0, 0);
       if (this.tooling) {
         this.tooling = false;
         this.app.toolUp(this);
@@ -218,6 +224,8 @@ class Pane {
     c.addEventListener('contextmenu', event => event.preventDefault());
     c.addEventListener('wheel', event => {
       event.preventDefault();
+      if (this.tooling && this.app.tools.wheel(event.deltaY, event.shiftKey))
+        return;
       this.app.setCamera(this, zoom(this.camera, Math.exp(0.0012 * Math.max(-300, Math.min(300, event.deltaY)))));
     }, { passive: false });
   }

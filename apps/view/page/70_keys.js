@@ -4,7 +4,7 @@ const KEYS = [
   ['space', 'play and pause'], [', and .', 'one frame back and on; with Shift ten'], ['Home, End', 'first and last frame'], ['[ and ]', 'slower and faster'],
   ['arrows', 'turn the view; with Shift move it'], ['+ and −', 'nearer and farther'], ['V', 'camera of the scene, which it then follows'], ['1 … 4', 'saved views; with Shift save'],
   ['C', 'next field of colour; with Shift the one before'], ['L', 'slice'], ['G', 'probe the grain in the middle'], ['P', 'picture, and the command that renders it'], ['B', 'hide and show the settings'], ['?', 'this list']];
-const PLAY_KEYS = [['T', 'next tool'], ['I J K L, U O', 'the tool: away, left, near, right, up, down'], ['Backspace', 'begin again']];
+const PLAY_KEYS = [['T', 'next tool'], ['I J K L, U O', 'the tool: away, left, near, right, up, down; N M tip it; Escape takes it away'], ['Backspace', 'begin again']];
 
 Object.assign(App.prototype, {
   bind() {

@@ -1,0 +1,584 @@
+#include "play_feed.h"
+
+#include "apps/folder.h"
+#include "apps/options.h"
+#include "apps/run_loop.h"
+#include "checkpoints.h"
+#include "controls.h"
+#include "scene_text.h"
+#include "slots.h"
+#include "tools.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { QUEUE = 1024, EXTRA_MOST = 256, FIELDS_MOST = 64, PUBLISH_HZ = 60, STATE_HZ = 5 };
+static const size_t checkpoint_bytes = (size_t)768 << 20;
+static const char usual_fields[] = "position velocity volume material id";
+
+typedef struct play_feed {
+    feed base;
+    server *server;
+    rp_scene *scene;
+    rp_sim *sim;
+    rp_stage stage;
+    wire_palette palette;
+    rp_field_view field_infos[FIELDS_MOST]; /* what there is to colour by; no data */
+    rp_frame first;
+    char *name;
+    const char *record;
+    slots slots;
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+    /* messages to the simulation */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    message queue[QUEUE];
+    int queued;
+    message taken[QUEUE];      /* of the thread of the simulation */
+    /* bodies that were added, as texts for pages that come later (under the lock) */
+    char *extra[EXTRA_MOST];
+    int extra_count;
+    /* of the thread of the simulation alone */
+    tools tools;
+    controls controls;
+    checkpoints checkpoints;
+    wire_wish wish;
+    bool automatic;            /* the range of the colours follows the values */
+    double range_seen[2];
+    bool paused, failed;
+    double speed;
+    int64_t steps_asked;
+    uint32_t serial;
+    double anchor_wall, anchor_time; /* of the pace */
+    double factor_wall, factor_time, factor; /* simulated seconds a second */
+    double published, stated;
+    rp_step_stats stats;
+} play_feed;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- what pages are told ---- */
+
+static void say(play_feed *p, const char *type, const char *sentence)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return;
+    fprintf(to, "{\"type\":\"%s\",\"text\":", type);
+    json_quote(to, sentence);
+    fputs("}", to);
+    if (fclose(to) == 0)
+        server_say(p->server, &p->base, text);
+    free(text);
+}
+
+static void put_number(FILE *to, const char *name, double value)
+{
+    if (isfinite(value))
+        fprintf(to, ",\"%s\":%.7g", name, value);
+    else
+        fprintf(to, ",\"%s\":null", name);
+}
+
+static void say_state(play_feed *p)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return;
+    fprintf(to, "{\"type\":\"state\",\"paused\":%s,\"failed\":%s,\"step\":%lld,\"frame\":%lld", p->paused ? "true" : "false",
+            p->failed ? "true" : "false", (long long)rp_sim_steps(p->sim), (long long)rp_sim_frame(p->sim));
+    put_number(to, "time", rp_sim_time(p->sim));
+    put_number(to, "factor", p->paused ? 0 : p->factor);
+    put_number(to, "speed", p->speed);
+    fputs(",\"frames\":[", to);
+    for (int k = 0; k < p->checkpoints.count; k++)
+        fprintf(to, "%s%lld", k ? "," : "", (long long)p->checkpoints.frame[k]);
+    fputs("],\"row\":{\"time\":", to);
+    fprintf(to, "%.7g", rp_sim_time(p->sim));
+    put_number(to, "kinetic_energy", p->stats.kinetic_energy);
+    put_number(to, "potential_energy", p->stats.potential_energy);
+    put_number(to, "particles", (double)rp_sim_particle_count(p->sim));
+    put_number(to, "dt", p->stats.dt);
+    put_number(to, "iterations", (double)p->stats.iterations);
+    put_number(to, "ms_step", p->stats.ms_step);
+    fputs("}}", to);
+    if (fclose(to) == 0)
+        server_say(p->server, &p->base, text);
+    free(text);
+    p->stated = now();
+}
+
+/* A tool came: its mesh, now and for pages that come later. */
+static void on_added(void *context, int body, const char *name, rp_shape *shape)
+{
+    play_feed *p = context;
+    double lower[3], upper[3], size = 0;
+    rp_mesh mesh = { 0 };
+    rp_shape_bounds(shape, lower, upper);
+    for (int d = 0; d < 3; d++) {
+        if (!isfinite(lower[d]) || !isfinite(upper[d]))
+            lower[d] = -p->tools.unit, upper[d] = p->tools.unit;
+        size = fmax(size, upper[d] - lower[d]);
+    }
+    for (int d = 0; d < 3; d++)
+        lower[d] -= 0.02 * size, upper[d] += 0.02 * size;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = rp_shape_triangulate(shape, lower, upper, 40, &mesh) == RP_OK ? open_memstream(&text, &bytes) : NULL;
+    if (!to) {
+        rp_mesh_free(&mesh);
+        return;
+    }
+    static const double red[3] = { 0.72, 0.25, 0.18 };
+    fprintf(to, "{\"type\":\"body\",\"index\":%d,\"name\":", body);
+    json_quote(to, name);
+    fputs(",\"free\":false,\"container\":false", to);
+    scene_text_vector(to, "colour", red);
+    scene_text_mesh(to, &mesh);
+    fputs("}", to);
+    rp_mesh_free(&mesh);
+    if (fclose(to) != 0) {
+        free(text);
+        return;
+    }
+    server_say(p->server, &p->base, text);
+    pthread_mutex_lock(&p->lock);
+    if (p->extra_count < EXTRA_MOST)
+        p->extra[p->extra_count++] = text;
+    else
+        free(text);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void hello(feed *f, client *c)
+{
+    play_feed *p = (play_feed *)f;
+    char *more = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&more, &size);
+    if (!to)
+        return;
+    fputs(",\"runs\":1,\"frames\":[0]", to);
+    controls_text(&p->controls, to);
+    if (fclose(to) == 0) {
+        scene_text t = { "play", p->name, "", p->scene, &p->stage, &p->first, &p->palette, more };
+        char *text = scene_text_make(&t);
+        if (text)
+            client_say(c, text);
+        free(text);
+    }
+    free(more);
+    pthread_mutex_lock(&p->lock);
+    for (int k = 0; k < p->extra_count; k++)
+        client_say(c, p->extra[k]);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static bool on_message(feed *f, client *c, const message *m)
+{
+    play_feed *p = (play_feed *)f;
+    if (m->kind == MESSAGE_ACK) {
+        client_ack(c);
+        return true;
+    }
+    pthread_mutex_lock(&p->lock);
+    if (p->queued > 0 && m->kind == MESSAGE_TOOL && p->queue[p->queued - 1].kind == MESSAGE_TOOL && p->queue[p->queued - 1].down == m->down)
+        p->queue[p->queued - 1] = *m; /* only where the pointer is now matters */
+    else if (p->queued < QUEUE)
+        p->queue[p->queued++] = *m;
+    pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+static feed_answer fill(feed *f, client *c, feed_request *r, wire_buffer *out)
+{
+    play_feed *p = (play_feed *)f;
+    (void)c;
+    uint64_t serial = slots_copy(&p->slots, r->seen, out);
+    if (!serial)
+        return FEED_NOTHING;
+    r->seen = serial;
+    wire_thin(out, r->wish.stride);
+    return FEED_FRAME;
+}
+
+/* ---- the thread of the simulation ---- */
+
+static void find_range(play_feed *p, const rp_frame *frame)
+{
+    double range[2] = { INFINITY, -INFINITY };
+    if (!p->automatic || strcmp(p->wish.field, "material") == 0 || wire_widen(frame, p->wish.field, range) != RP_OK || !(range[0] <= range[1]))
+        return;
+    for (int k = 0; k < 2; k++) { /* grows at once, shrinks slowly */
+        double seen = p->range_seen[k];
+        bool wider = !isfinite(seen) || (k ? range[k] > seen : range[k] < seen);
+        p->range_seen[k] = wider ? range[k] : seen + 0.01 * (range[k] - seen);
+    }
+    p->wish.low = p->range_seen[0];
+    p->wish.high = fmax(p->range_seen[1], p->range_seen[0] + 1e-9 + 1e-6 * fabs(p->range_seen[0]));
+}
+
+/* Into a free slot; where there is none this frame is dropped. */
+static void publish(play_feed *p)
+{
+    wire_buffer *slot = slots_begin(&p->slots);
+    char fields[192];
+    rp_frame frame;
+    p->published = now();
+    if (!slot)
+        return;
+    char name[64];
+    snprintf(name, sizeof name, "%s", p->wish.field);
+    char *dot = strrchr(name, '.');
+    if (dot)
+        *dot = '\0';
+    bool plain = strcmp(name, "material") == 0;
+    snprintf(fields, sizeof fields, "%s%s%s", usual_fields, plain ? "" : " ", plain ? "" : name);
+    rp_result result = rp_frame_collect(p->sim, fields, &frame);
+    if (result == RP_OK) {
+        find_range(p, &frame);
+        result = wire_pack(&frame, rp_scene_sim_def(p->scene), &p->palette, &p->wish, (uint32_t)(++p->serial), slot);
+        rp_frame_free(&frame);
+    }
+    if (result == RP_OK) {
+        slots_commit(&p->slots, slot);
+        server_wake(p->server, &p->base);
+    } else {
+        say(p, "error", rp_last_error());
+        strcpy(p->wish.field, "material");
+    }
+}
+
+static void anchor(play_feed *p)
+{
+    p->anchor_wall = p->factor_wall = now();
+    p->anchor_time = p->factor_time = rp_sim_time(p->sim);
+}
+
+static void fail(play_feed *p)
+{
+    say(p, "error", rp_last_error());
+    p->paused = p->failed = true;
+    say_state(p);
+}
+
+static void go_back(play_feed *p, int64_t frame)
+{
+    if (checkpoints_go_back(&p->checkpoints, p->sim, frame) != RP_OK) {
+        fail(p);
+        return;
+    }
+    p->failed = false;
+    p->tools.down = false;
+    tools_reset(&p->tools);
+    controls_reset(&p->controls);
+    anchor(p);
+    publish(p);
+    say_state(p);
+}
+
+static void set_colour(play_feed *p, const message *m)
+{
+    char text[256];
+    snprintf(p->wish.field, sizeof p->wish.field, "%s", m->field[0] ? m->field : "material");
+    p->automatic = !(m->low < m->high);
+    p->wish.low = m->low, p->wish.high = m->high;
+    p->range_seen[0] = INFINITY, p->range_seen[1] = -INFINITY;
+    publish(p);
+    snprintf(text, sizeof text, "{\"type\":\"range\",\"field\":\"%s\",\"min\":%.9g,\"max\":%.9g}", p->wish.field, p->wish.low, p->wish.high);
+    server_say(p->server, &p->base, text);
+}
+
+static void obey(play_feed *p, const message *m)
+{
+    switch (m->kind) {
+    case MESSAGE_PAUSE:
+    case MESSAGE_RESUME:
+        p->paused = m->kind == MESSAGE_PAUSE || p->failed;
+        anchor(p);
+        say_state(p);
+        break;
+    case MESSAGE_STEP:
+        p->paused = true;
+        p->steps_asked += !p->failed;
+        break;
+    case MESSAGE_RESET:
+        go_back(p, 0);
+        break;
+    case MESSAGE_SEEK:
+        p->paused = true;
+        go_back(p, m->frame);
+        break;
+    case MESSAGE_SPEED:
+        p->speed = m->factor > 0 ? fmin(fmax(m->factor, 0.01), 100) : 0;
+        anchor(p);
+        break;
+    case MESSAGE_COLOR:
+        set_colour(p, m);
+        break;
+    case MESSAGE_TOOL:
+        tools_message(&p->tools, m);
+        break;
+    case MESSAGE_CONTROL:
+        controls_set(&p->controls, m->index, m->value);
+        break;
+    case MESSAGE_GRAVITY:
+        if (rp_sim_set_gravity(p->sim, m->position) != RP_OK)
+            say(p, "error", rp_last_error());
+        break;
+    default: /* hello, acknowledgements, what only runs know */
+        break;
+    }
+}
+
+static void one_step(play_feed *p)
+{
+    rp_result result = tools_apply(&p->tools);
+    if (result != RP_OK) { /* the tool is taken away, the rest goes on */
+        say(p, "error", rp_last_error());
+        p->tools.down = false;
+        p->tools.kind = TOOL_NONE;
+    }
+    result = controls_apply(&p->controls);
+    if (result == RP_OK)
+        result = rp_sim_step(p->sim, &p->stats);
+    if (result == RP_OK && rp_sim_at_frame(p->sim))
+        result = checkpoints_keep(&p->checkpoints, p->sim);
+    if (result != RP_OK)
+        fail(p);
+}
+
+/* Seconds until the next step is due. */
+static double ahead(const play_feed *p)
+{
+    if (p->paused)
+        return p->steps_asked > 0 ? 0 : 1;
+    if (!(p->speed > 0))
+        return 0;
+    return p->anchor_wall + (rp_sim_time(p->sim) - p->anchor_time) / p->speed - now();
+}
+
+static void keep_pace(play_feed *p)
+{
+    double t = now();
+    if (p->speed > 0 && t - (p->anchor_wall + (rp_sim_time(p->sim) - p->anchor_time) / p->speed) > 0.25) { /* it cannot keep up: no hurry later */
+        p->anchor_wall = t;
+        p->anchor_time = rp_sim_time(p->sim);
+    }
+    if (t - p->factor_wall >= 0.5) {
+        p->factor = (rp_sim_time(p->sim) - p->factor_time) / (t - p->factor_wall);
+        p->factor_wall = t;
+        p->factor_time = rp_sim_time(p->sim);
+    }
+}
+
+/* Waits for messages or for the next step to be due; obeys them. */
+static void wait_and_obey(play_feed *p)
+{
+    message *m = p->taken;
+    int count = 0;
+    pthread_mutex_lock(&p->lock);
+    double seconds = ahead(p);
+    if (p->queued == 0 && seconds > 0 && !atomic_load(&p->stop)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        long nanos = until.tv_nsec + (long)(1e9 * fmin(seconds, 0.2));
+        until.tv_sec += nanos / 1000000000;
+        until.tv_nsec = nanos % 1000000000;
+        pthread_cond_timedwait(&p->wake, &p->lock, &until);
+    }
+    count = p->queued;
+    memcpy(m, p->queue, (size_t)count * sizeof *m);
+    p->queued = 0;
+    pthread_mutex_unlock(&p->lock);
+    for (int k = 0; k < count; k++)
+        obey(p, &m[k]);
+}
+
+static void *simulate(void *context)
+{
+    play_feed *p = context;
+    if (checkpoints_keep(&p->checkpoints, p->sim) != RP_OK)
+        fail(p);
+    anchor(p);
+    publish(p);
+    while (!atomic_load(&p->stop)) {
+        wait_and_obey(p);
+        bool stepped = ahead(p) <= 0 && !p->failed;
+        if (stepped) {
+            one_step(p);
+            if (p->steps_asked > 0)
+                p->steps_asked--;
+            keep_pace(p);
+        }
+        if (stepped && (p->paused || now() - p->published >= 1.0 / PUBLISH_HZ))
+            publish(p);
+        if (now() - p->stated >= 1.0 / STATE_HZ)
+            say_state(p);
+    }
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static bool load_scene(play_feed *p, const play_options *o, int *code)
+{
+    const char *set[LIST_MOST + 1];
+    int count = 0;
+    for (; count < o->set_count && count < LIST_MOST; count++)
+        set[count] = o->set[count];
+    set[count++] = "duration=86400"; /* it ends when the player goes away */
+    rp_scene_options options = { set, count };
+    rp_result result = rp_scene_load(o->scene, &options, &p->scene);
+    if (result != RP_OK) {
+        fprintf(stderr, "%s\n", rp_last_error());
+        *code = EXIT_SCENE;
+        return false;
+    }
+    rp_sim_def def = *rp_scene_sim_def(p->scene);
+    def.threads = o->threads;
+    result = rp_sim_create(&def, &p->sim);
+    rp_frame frame;
+    if (result == RP_OK)
+        result = rp_frame_collect(p->sim, "", &frame);
+    if (result == RP_OK) {
+        result = rp_stage_make(p->scene, &frame, 1280, 720, &p->stage);
+        p->first = (rp_frame){ .dim = frame.dim, .fields = p->field_infos };
+        for (int f = 0; f < frame.field_count && p->first.field_count < FIELDS_MOST; f++)
+            p->field_infos[p->first.field_count++].info = frame.fields[f].info;
+        rp_frame_free(&frame);
+    }
+    if (result == RP_OK)
+        result = wire_palette_make(rp_scene_sim_def(p->scene), &p->palette);
+    if (result == RP_OK)
+        result = controls_init(&p->controls, p->scene, p->sim);
+    if (result != RP_OK)
+        *code = report_failure(o->scene, result);
+    return result == RP_OK;
+}
+
+static void close_parts(play_feed *p)
+{
+    checkpoints_free(&p->checkpoints);
+    controls_free(&p->controls);
+    slots_free(&p->slots);
+    for (int k = 0; k < p->extra_count; k++)
+        free(p->extra[k]);
+    rp_stage_free(&p->stage);
+    wire_palette_free(&p->palette);
+    rp_sim_destroy(p->sim);
+    if (p->scene)
+        rp_scene_destroy(p->scene);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    free(p->name);
+    free(p);
+}
+
+feed *play_feed_open(const play_options *o, int *code)
+{
+    play_feed *p = calloc(1, sizeof *p);
+    *code = EXIT_FAILED;
+    if (!p)
+        return NULL;
+    p->base = (feed){ .live = true, .hello = hello, .message = on_message, .fill = fill };
+    p->record = o->record;
+    p->paused = o->paused;
+    p->speed = o->speed;
+    p->wish = (wire_wish){ .field = "material", .ordered = true };
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    slots_init(&p->slots);
+    checkpoints_init(&p->checkpoints, checkpoint_bytes);
+    const char *slash = strrchr(o->scene, '/');
+    p->name = calloc(1, strlen(o->scene) + 1);
+    if (p->name)
+        strcpy(p->name, slash ? slash + 1 : o->scene);
+    if (!p->name || !load_scene(p, o, code)) {
+        close_parts(p);
+        return NULL;
+    }
+    tools_init(&p->tools, p->sim, &p->stage);
+    p->tools.added = on_added;
+    p->tools.context = p;
+    return &p->base;
+}
+
+bool play_feed_start(feed *f, server *s)
+{
+    play_feed *p = (play_feed *)f;
+    p->server = s;
+    p->started = pthread_create(&p->thread, NULL, simulate, p) == 0;
+    return p->started;
+}
+
+/* ---- recording: the scene as played, what was done, and the state at the end ---- */
+
+static bool write_text(const char *folder, const char *name, const char *text)
+{
+    char path[4200], aside[4210];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(aside, sizeof aside, "%s.part", path);
+    FILE *to = fopen(aside, "wb");
+    bool good = to && fputs(text, to) >= 0 && fflush(to) == 0 && fsync(fileno(to)) == 0;
+    good = (!to || fclose(to) == 0) && good && rename(aside, path) == 0;
+    if (!good) {
+        fprintf(stderr, "repose: cannot write %s: %s\n", path, strerror(errno));
+        unlink(aside);
+    }
+    return good;
+}
+
+static int record(play_feed *p)
+{
+    char *yaml = NULL, path[4200];
+    snprintf(path, sizeof path, "%s/last.vtkhdf", p->record);
+    if (!make_folder(p->record) || rp_scene_format(p->scene, &yaml) != RP_OK) {
+        fprintf(stderr, "repose: cannot record to %s\n", p->record);
+        return EXIT_FAILED;
+    }
+    bool good = write_text(p->record, "scene.yaml", yaml) && write_text(p->record, "actions.jsonl", rp_sim_journal(p->sim));
+    rp_text_free(yaml);
+    rp_result result = good ? rp_frame_write(p->sim, rp_scene_output(p->scene), path) : RP_IO_ERROR;
+    if (!good)
+        return EXIT_FAILED;
+    if (result != RP_OK)
+        return report_failure(path, result);
+    fprintf(stderr, "recorded %.17g s: repose run %s/scene.yaml --actions %s --until %.17g -o DIR\n", rp_sim_time(p->sim), p->record, p->record,
+            rp_sim_time(p->sim));
+    return EXIT_DONE;
+}
+
+int play_feed_close(feed *f)
+{
+    play_feed *p = (play_feed *)f;
+    int code = EXIT_DONE;
+    atomic_store(&p->stop, true);
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    if (p->started)
+        pthread_join(p->thread, NULL);
+    if (p->record)
+        code = record(p);
+    close_parts(p);
+    return code;
+}

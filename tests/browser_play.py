@@ -1,0 +1,156 @@
+"""`repose play` in a real browser: keys move bodies and sand, tools push, pause, step, back in time, reload, a server that dies."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "browser"))
+from chromium import Browser, Server, Unavailable  # noqa: E402
+
+REPOSE = os.environ["REPOSE"]
+SCENE = """
+title: Box to play with
+method: nonsmooth
+domain: [0.6, 0.4, 0.4]
+cell_size: 5 cm
+duration: 0.5 s
+frame_rate: 30
+material: dry-sand
+walls: {all: slip, bottom: 0.6, top: open}
+grains:
+  - {shape: {box: {lower: [0, 0, 0], upper: [0.6, 0.4, 0.1]}}, per_cell: 8}
+bodies:
+  - {name: plough, shape: {box: {size: [0.06, 0.3, 0.16]}}, position: [0.1, 0.2, 0.2], surface: 0.4}
+controls:
+  - {name: height, body: plough, kind: slide, axis: [0, 0, 1], rate: 0.3, least: -0.12, most: 0.1, more: w, less: s}
+  - {name: along, parent: height, body: plough, kind: slide, axis: [1, 0, 0], rate: 0.4, least: 0, most: 0.35, more: d, less: a, gamepad: 0}
+"""
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def plough(browser):
+    return browser.evaluate("repose.first.frame.bodies[0].position")
+
+
+def centre(browser):
+    """Mean x of the grains."""
+    return browser.evaluate("(() => { const f = repose.first.frame; let s = 0; for (let i = 0; i < f.count; i++) s += grainPosition(f, i)[0]; return s / f.count; })()")
+
+
+begin = time.monotonic()
+
+
+def say(what):
+    print(f"{time.monotonic() - begin:6.1f} s  {what}", flush=True)
+
+
+def hold(browser, key, condition):
+    browser.key(key, up=False)
+    browser.wait(condition)
+    browser.key(key, down=False)
+
+
+def main():
+    with open("scene.yaml", "w", encoding="utf-8") as file:
+        file.write(SCENE)
+    try:
+        browser = Browser(os.getcwd(), 640, 440)
+    except Unavailable as error:
+        print(f"skipped: {error}")
+        return 77
+    server = Server(REPOSE, "play", "scene.yaml", "--threads", "1", "--record", "record")
+    try:
+        browser.open(server.url)
+        browser.wait("window.repose && repose.first.frame && repose.first.frame.step > 2")
+        browser.evaluate("document.getElementById('look').value = 'plain', document.getElementById('look').dispatchEvent(new Event('change'))")
+        check("real time" in browser.wait("document.getElementById('facts').textContent"), "no factor is shown")
+        browser.evaluate("document.activeElement.blur()")
+        # keys: down into the sand, then along: the body moves, and sand with it
+        start, grains = plough(browser), centre(browser)
+        hold(browser, "s", "repose.first.frame.bodies[0].position[2] < 0.12")
+        hold(browser, "d", "repose.first.frame.bodies[0].position[0] > 0.35")
+        check(plough(browser)[0] > start[0] + 0.2, "the body did not move")
+        moved = centre(browser) - grains
+        check(moved > 0.005, f"the sand did not move: {moved} m")
+        say("pause stops")
+        # pause stops the counter; a step is one step
+        browser.key(" ", "Space")
+        browser.wait("repose.tools.paused && !repose.playing && repose.first.frame.step === repose.tools.step && document.getElementById('play').textContent === 'play'")
+        step = browser.evaluate("repose.first.frame.step")
+        time.sleep(0.5)
+        check(browser.evaluate("repose.first.frame.step") == step, "paused, it goes on")
+        browser.key(".", "Period")
+        browser.wait(f"repose.first.frame.step === {step + 1}")
+        say("a tool by the pointer")
+        # a tool by the pointer
+        browser.key(" ", "Space")
+        browser.wait("repose.playing")
+        browser.evaluate("repose.tools.choose('hand')")
+        at = browser.evaluate("(() => { const r = repose.first.canvas.getBoundingClientRect(), p = project(repose.first.camera, repose.first.aspect, [0.45, 0.2, 0.1]); return [r.left + r.width * (p.x + 1) / 2, r.top + r.height * (1 - p.y) / 2]; })()")
+        browser.mouse("mousePressed", *at, buttons=1)
+        browser.mouse("mouseMoved", at[0] + 8, at[1], buttons=1)
+        browser.wait("repose.first.frame.bodies.length === 2 && repose.first.frame.bodies[1].position[2] > 0")
+        check(browser.evaluate("repose.first.drawer.meshes[1].count") > 100, "the hand has no mesh")
+        if os.environ.get("PICTURES"):
+            browser.screenshot(os.path.join(os.environ["PICTURES"], "play.png"))
+        browser.mouse("mouseReleased", at[0] + 8, at[1])
+        browser.wait("repose.first.frame.bodies[1].position[2] < -0.5")
+        say("the same tool by keys")
+        # the same tool by keys
+        browser.key("i", up=False)
+        browser.wait("repose.tools.down && repose.first.frame.bodies[1].position[2] > 0")
+        browser.key("i", down=False)
+        browser.key("Escape")
+        browser.wait("!repose.tools.down && repose.first.frame.bodies[1].position[2] < -0.5")
+        say("gravity")
+        # gravity
+        browser.evaluate("(() => { const e = document.getElementById('lean-x'); e.value = 20; e.dispatchEvent(new Event('input')); })()")
+        say("back in time")
+        # back in time
+        browser.wait("repose.first.frames.length > 5")
+        late = browser.evaluate("repose.first.frame.time")
+        frame = browser.evaluate("(() => { const e = document.getElementById('time'), n = repose.first.frames[1]; e.value = 1; e.dispatchEvent(new Event('input')); return n; })()")
+        browser.wait(f"repose.tools.paused && !repose.playing && repose.first.frame.time < {late} && repose.first.frame.frame === {frame}")
+        check(len(browser.evaluate("repose.first.frame.bodies")) == 1, "the hand came along to a time before it")
+        browser.key(" ", "Space")
+        browser.wait(f"repose.playing && repose.first.frame.frame > {frame + 2}")
+        say("colours")
+        # colours
+        browser.evaluate("repose.setField('velocity')")
+        browser.wait("repose.first.frame.flags & 2 && repose.range && repose.range[1] > repose.range[0]")
+        say("a reload keeps")
+        # a reload keeps the session, and finds the simulation where it is
+        frame = browser.evaluate("repose.first.frame.frame")
+        browser.call("Page.reload")
+        browser.wait(f"window.repose && repose.first.frame && repose.first.frame.frame > {frame}")
+        wrong = browser.console_errors()
+        check(not wrong, f"errors on the console: {wrong}")
+        origin = server.origin
+        foreign = [u for u in browser.requests() if not u.startswith((origin, origin.replace("http", "ws"), "about:"))]
+        check(not foreign, f"requests to other places: {foreign}")
+    finally:
+        code = server.stop()
+    try:
+        check(code == 0, f"play ended with {code}")
+        browser.wait("document.getElementById('status').textContent.includes('the server is gone')")
+    finally:
+        browser.close()
+    say("what was played")
+    # what was played, computed again
+    until = json.loads(subprocess.run([REPOSE, "info", "record/last.vtkhdf", "--json"], check=True, capture_output=True, text=True).stdout)["time"]
+    subprocess.run([REPOSE, "run", "record/scene.yaml", "--actions", "record", "--until", repr(until), "-o", "again", "--overwrite", "--quiet",
+                    "--threads", "1"], check=True, stderr=subprocess.DEVNULL)
+    again = "again/last.vtkhdf" if os.path.exists("again/last.vtkhdf") else "again/frames/" + sorted(os.listdir("again/frames"))[-1]
+    with open("record/last.vtkhdf", "rb") as a, open(again, "rb") as b:
+        check(a.read() == b.read(), "the replay differs from what was played")
+    print(f"the plough moved the grains by {1e3 * moved:.1f} mm on the whole; {until:.2f} s replayed to the byte")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""`repose play` without a browser: pace, tools, back in time, a page that does not read, and a record that replays to the byte."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "browser"))
+from chromium import Server  # noqa: E402
+from socket_client import WebSocket  # noqa: E402
+
+REPOSE = os.environ["REPOSE"]
+SCENE = """
+title: Box to play with
+method: %s
+domain: [0.5, 0.4, 0.4]
+cell_size: 5 cm
+duration: 0.5 s
+frame_rate: 30
+material: dry-sand
+walls: {all: slip, bottom: 0.6, top: open}
+grains:
+  - {shape: {box: {lower: [0, 0, 0], upper: [0.5, 0.4, 0.1]}}, per_cell: 4}
+bodies:
+  - {name: plough, shape: {box: {size: [0.06, 0.2, 0.12]}}, position: [0.1, 0.2, 0.17], surface: 0.4}
+controls:
+  - {name: along, body: plough, kind: slide, axis: [1, 0, 0], rate: 0.5, least: 0, most: 0.3, more: d, less: a, gamepad: 0}
+  - {name: turn, parent: along, body: plough, kind: turn, axis: [0, 0, 1], point: [0.1, 0.2, 0.17], rate: 1, more: e, less: q}
+"""
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+class Page:
+    """A client that reads all, acknowledges frames, and remembers the last of each kind of message."""
+
+    def __init__(self, url):
+        self.socket = WebSocket(url)
+        self.last, self.frames = {}, 0
+
+    def pump(self, seconds=None, until=None, limit=60):
+        end, hard = time.monotonic() + (seconds or 0), time.monotonic() + limit
+        while True:
+            opcode, data = self.socket.receive()
+            if opcode == 8:
+                raise ConnectionError("closed")
+            if opcode == 2:
+                self.frame = data
+                self.frames += 1
+                self.send("ack", frame=0)
+            elif opcode == 1:
+                message = json.loads(data)
+                self.last[message["type"]] = message
+            if until and until(self):
+                return
+            if not until and time.monotonic() > end:
+                return
+            if time.monotonic() > hard:
+                raise RuntimeError(f"what was waited for never came; last state: {self.last.get('state')}, error: {self.last.get('error')}")
+
+    def send(self, kind, **members):
+        self.socket.send(json.dumps({"type": kind, **members}))
+
+    @property
+    def state(self):
+        return self.last.get("state", {"step": 0, "time": 0, "frame": 0, "paused": True})
+
+
+def play(method, speed="2"):
+    name = f"play_{method}"
+    shutil.rmtree(name, ignore_errors=True)
+    with open(f"{name}.yaml", "w", encoding="utf-8") as file:
+        file.write(SCENE % method)
+    server = Server(REPOSE, "play", f"{name}.yaml", "--record", name, "--threads", "1", "--paused", "--speed", speed)
+    try:
+        page = Page(server.url)
+        page.pump(until=lambda p: "scene" in p.last and p.frames > 0)
+        scene = page.last["scene"]
+        check([c["name"] for c in scene["controls"]] == ["along", "turn"], f"controls: {scene['controls']}")
+        page.pump(until=lambda p: "state" in p.last and p.state["paused"])
+        check(page.state["step"] == 0, "it did not wait")
+        for k in range(3):
+            page.send("step")
+        page.pump(until=lambda p: p.state["step"] == 3)
+        page.send("control", index=0, value=1)
+        page.send("control", index=1, value=-1)
+        page.send("resume")
+        page.pump(until=lambda p: p.state["frame"] >= 4)
+        page.send("control", index=0, value=0)
+        page.send("control", index=1, value=0)
+        page.send("tool", field="hand", down=True, position=[0.35, 0.2, 0.12], across=[1, 0, 0], size=1, value=0)
+        frame = page.state["frame"]
+        page.pump(until=lambda p: p.state["frame"] >= frame + 4)
+        page.send("tool", field="hand", down=True, position=[0.3, 0.15, 0.08], across=[1, 0, 0], size=1, value=0)
+        page.send("gravity", position=[1.5, 0, -9])
+        page.pump(until=lambda p: p.state["frame"] >= frame + 8)
+        check("body" in page.last and page.last["body"]["name"] == "tool-hand", "no body of the hand")
+        page.send("tool", field="hand", down=False, position=[0.3, 0.15, 0.08])
+        grains = page.state["row"]["particles"]
+        page.send("tool", field="spout", down=True, position=[0.25, 0.2, 0.3], across=[1, 0, 0], size=1, value=0)
+        page.pump(until=lambda p: p.state["row"]["particles"] > grains + 5)
+        for tool in ("rake", "scoop"):
+            frame = page.state["frame"]
+            page.send("tool", field=tool, down=True, position=[0.2, 0.2, 0.1], across=[0.6, 0.8, 0], size=0.8, value=0.3)
+            page.pump(until=lambda p: p.state["frame"] >= frame + 3)
+        page.send("tool", field="none", down=False)
+        page.send("pause")
+        page.pump(until=lambda p: p.state["paused"])
+        late = page.state
+        page.send("seek", frame=late["frame"] // 2)
+        page.pump(until=lambda p: p.state["time"] < late["time"])
+        back = page.state
+        check(back["paused"] and back["frame"] <= late["frame"] // 2, f"back in time: {back}")
+        page.send("resume")
+        page.pump(until=lambda p: p.state["frame"] >= back["frame"] + 2)
+        page.send("control", index=0, value=-1)
+        page.send("tool", field="hand", down=True, position=[0.4, 0.25, 0.1], across=[1, 0, 0], size=0.7, value=0)
+        frame = page.state["frame"]
+        page.pump(until=lambda p: p.state["frame"] >= frame + 4)
+        page.send("color", field="velocity", min=0, max=0)
+        page.pump(until=lambda p: "range" in p.last)
+        page.send("color", field="no-such-field", min=0, max=0)
+        page.pump(until=lambda p: "error" in p.last)
+        page.socket.close()
+    finally:
+        code = server.stop()
+    check(code == 0, f"play ended with {code}")
+    return name
+
+
+def replay(name):
+    """What was recorded, computed again by `run`: the same bytes."""
+    with open(f"{name}/actions.jsonl", encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    kinds = {line["kind"] for line in lines}
+    check({"body_target", "body_add", "gravity", "grains_add", "body_velocity", "body_pose"} <= kinds | {"gravity", "grains_add"}, f"kinds: {kinds}")
+    last = f"{name}/last.vtkhdf"
+    text = subprocess.run([REPOSE, "info", last, "--json"], check=True, capture_output=True, text=True).stdout
+    until = json.loads(text)["time"]
+    subprocess.run([REPOSE, "run", f"{name}/scene.yaml", "--actions", name, "--until", repr(until), "-o", f"{name}_again", "--overwrite", "--quiet",
+                    "--threads", "2"], check=True)
+    again = f"{name}_again/last.vtkhdf"
+    if not os.path.exists(again):
+        again = f"{name}_again/frames/" + sorted(os.listdir(f"{name}_again/frames"))[-1]
+    with open(last, "rb") as a, open(again, "rb") as b:
+        check(a.read() == b.read(), f"{name}: the replay differs from what was played ({again})")
+    return len(lines), until
+
+
+def slow_page():
+    """Two pages that never read, one of them without room to buffer: the simulation and the others go on."""
+    server = Server(REPOSE, "play", "play_ballistic.yaml", "--threads", "1", "--speed", "1")
+    try:
+        stuck = [WebSocket(server.url, receive_buffer=2048), WebSocket(server.url)]
+        for s in stuck:
+            s.send(json.dumps({"type": "hello"}))
+        page = Page(server.url)
+        page.pump(until=lambda p: p.state["frame"] >= 5)
+        frames, first = page.frames, page.state
+        page.pump(until=lambda p: p.state["frame"] >= first["frame"] + 30)
+        check(page.frames > frames + 5, "the other page starves")
+        for s in stuck:
+            s.close()
+        page.pump(until=lambda p: p.state["frame"] >= first["frame"] + 35)
+        page.socket.close()
+    finally:
+        code = server.stop()
+    check(code == 0, f"play ended with {code}")
+
+
+def main():
+    for words, arguments in (("no scene", ["nothing-such"]), ("not negative", ["sandbox", "--speed", "-1"])):
+        done = subprocess.run([REPOSE, "play", *arguments, "--no-browser"], capture_output=True, text=True, timeout=60)
+        check(done.returncode in (2, 3) and words in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+    for method in ("ballistic", "nonsmooth"):
+        lines, seconds = replay(play(method))
+        print(f"{method}: {lines} lines of journal, {seconds:.3f} s, the replay has the same bytes")
+    slow_page()
+    print("pages that do not read slow nobody")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
