@@ -26,8 +26,11 @@ static int hex_digit(char c)
 static bool escaped(reader *r, char **to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
-    char c = r->text[r->at++];
-    const char *found = c ? strchr(from, c) : NULL;
+    char c = r->text[r->at];
+    if (!c) /* the text ends here: not a byte further */
+        return false;
+    r->at++;
+    const char *found = strchr(from, c);
     if (found) {
         *(*to)++ = into[found - from];
         return true;

@@ -118,7 +118,7 @@ def play(method, speed="2"):
         page.send("resume")
         page.pump(until=lambda p: p.state["frame"] >= back["frame"] + 2)
         page.send("control", index=0, value=-1)
-        page.send("tool", field="hand", down=True, position=[0.4, 0.25, 0.1], across=[1, 0, 0], size=1.3, value=0)
+        page.send("tool", field="hand", down=True, position=[0.4, 0.25, 0.1], across=[1, 0, 0], size=0.7, value=0)
         frame = page.state["frame"]
         page.pump(until=lambda p: p.state["frame"] >= frame + 4)
         page.send("color", field="velocity", min=0, max=0)

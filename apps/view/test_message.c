@@ -44,7 +44,7 @@ static void bad_ones(void **state)
         "{\"type\":\"quality\",\"stride\":131072}", "{\"type\":\"color\",\"field\":\"../../etc\"}", "{\"type\":\"color\",\"field\":\"a b\"}",
         "{\"type\":\"color\",\"min\":inf}", "{\"type\":\"tool\",\"position\":[1,2]}", "{\"type\":\"tool\",\"position\":[1,2,3,4]}",
         "{\"type\":\"tool\",\"position\":[1,2,\"3\"]}", "{\"type\":\"tool\",\"position\":[1,2,1e10]}", "{\"type\":\"tool\",\"down\":1}",
-        "{\"type\":\"hello\"} x", "{\"type\":\"hello\",\"x\":[[[[[[[[[1]]]]]]]]]}",
+        "{\"type\":\"hello\"} x", "\"tt\\", "{\"type\":\"hello\\", "{\"a\\u12", "\"\\u", "\"\\q\"", "{\"type\":\"hello\",\"x\":[[[[[[[[[1]]]]]]]]]}",
         "{\"type\":\"color\",\"field\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {

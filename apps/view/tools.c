@@ -20,7 +20,7 @@ void tools_init(tools *t, rp_sim *sim, const rp_stage *stage)
     double least = INFINITY;
     for (int d = 0; d < def->dim; d++)
         least = fmin(least, def->upper[d] - def->lower[d]);
-    t->unit = fmax(2.5 * def->cell_size, 0.08 * least); /* a body thinner than the cells would not be felt */
+    t->unit = fmax(2 * def->cell_size, 0.07 * least); /* a body thinner than the cells would not be felt */
     t->size = 1;
     tools_reset(t);
 }
@@ -54,8 +54,15 @@ void tools_message(tools *t, const message *m)
     t->size = m->size > 0 ? fmin(fmax(m->size, 0.25), 4) : 1;
     t->pitch = fmin(fmax(m->value, -3.2), 3.2);
     memcpy(t->across, m->across, sizeof t->across);
-    for (int d = 0; d < 3; d++) /* a tool stays where grains can be */
-        t->goal[d] = d < def->dim ? fmin(fmax(m->position[d], def->lower[d]), def->upper[d]) : 0;
+    /* Between a tool and a wall there is room for the grains to get out of the way: caught between two bodies that do not give way they
+     * could go nowhere, and no method has an answer to that. */
+    double margin = kind == TOOL_SPOUT ? 0 : t->unit * t->size + def->cell_size;
+    for (int d = 0; d < 3; d++) {
+        double low = def->lower[d] + margin, high = def->upper[d] - margin;
+        if (low > high)
+            low = high = 0.5 * (def->lower[d] + def->upper[d]);
+        t->goal[d] = d < def->dim ? fmin(fmax(m->position[d], low), high) : 0;
+    }
 }
 
 /* ---- rotations: (w, x, y, z) ---- */

@@ -32,8 +32,10 @@ static const rp__scene_key control_keys[] = { { 0 } };
 
 const rp__scene_block rp__scene_control = {
     "control", "a control", "Something that keys, the mouse or a gamepad move in `repose play`. A list, or one map.",
-    "controls:\n  - {name: boom, body: boom, axis: [0, -1, 0], point: [0.1, 0.32, 0.5], rate: 0.5, least: -0.6, most: 0.4, more: r, less: f}\n"
-    "  - {name: arm, parent: boom, body: arm, axis: [0, -1, 0], point: [0.5, 0.32, 1], more: t, less: g, gamepad: 1}",
+    "bodies:\n  - {name: boom, shape: {capsule: {from: [0, 0, 0], to: [0.6, 0, 0], radius: 4 cm}}, position: [0.1, 0.3, 0.5]}\n"
+    "  - {name: arm, shape: {capsule: {from: [0, 0, 0], to: [0, 0, -0.3], radius: 3 cm}}, position: [0.7, 0.3, 0.5]}\n"
+    "controls:\n  - {name: boom, body: boom, axis: [0, -1, 0], point: [0.1, 0.3, 0.5], rate: 0.5, least: -0.6, most: 0.4, more: r, less: f}\n"
+    "  - {name: arm, parent: boom, body: arm, axis: [0, -1, 0], point: [0.7, 0.3, 0.5], more: t, less: g, gamepad: 1}",
     rp__scene_control_table, control_keys, control_defaults, NULL,
 };
 
