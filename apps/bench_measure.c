@@ -46,6 +46,8 @@ const benchmark benchmarks[] = {
     { "mesh", "Distances of a mesh", BENCH_MESH, NULL, { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { "samples", "Grain samples, 20 a particle, over 30 frames of a collapse (part: of the simulation)", BENCH_PROGRAM, "samples",
       { "--scene", "@../zb05.yaml", "--frames", "30" }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "pbd", "Interactive grains: 10 thousand and half a million that follow them, ms a frame", BENCH_PROGRAM, "pbd",
+      { "--scene", "@../hourglass-pbd.yaml", "--frames", "20", "--skip", "20" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };

@@ -32,10 +32,10 @@ int picture_failed(const char *doing, const char *path)
 
 static void settings_text(const rp_film_def *def, char *text, size_t size)
 {
-    snprintf(text, size, "view %s\ncolour %s\nrange %.17g %.17g\nsize %d %d\nquality %d\nsamples %d\ngrains %.17g\nlegend %d\ntime %d\n"
+    snprintf(text, size, "view %s\ncolour %s\nrange %.17g %.17g\nsize %d %d\nquality %d\nsamples %d\ngrains %.17g\nupsample %.17g\nlegend %d\ntime %d\n"
              "shutter %g\naperture %g\nturntable %g\n",
              def->view ? def->view : "-", def->colour ? def->colour : "-", def->colour_range[0], def->colour_range[1],
-             def->width, def->height, (int)def->quality, def->samples, def->grains_per_particle, def->legend, def->time_label, def->shutter,
+             def->width, def->height, (int)def->quality, def->samples, def->grains_per_particle, def->upsample, def->legend, def->time_label, def->shutter,
              def->aperture, def->turntable);
 }
 

@@ -17,6 +17,7 @@ int picture_film_def(const picture_line *line, rp_quality usual, rp_film_def *de
     def->view = line->view;
     def->colour = line->colour;
     def->grains_per_particle = line->grains;
+    def->upsample = line->upsample;
     def->samples = line->samples;
     def->threads = line->threads;
     def->shutter = line->shutter;

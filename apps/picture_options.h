@@ -9,12 +9,12 @@
 
 typedef struct picture_line {
     const char *view, *colour, *size, *quality, *range;
-    double grains, shutter, aperture, turntable;
+    double grains, upsample, shutter, aperture, turntable;
     int samples, threads;
     bool time, no_legend;
 } picture_line;
 
-#define PICTURE_DEFAULTS { .grains = -1, .shutter = NAN, .aperture = NAN, .turntable = NAN }
+#define PICTURE_DEFAULTS { .grains = -1, .upsample = -1, .shutter = NAN, .aperture = NAN, .turntable = NAN }
 
 #define PICTURE_OPTIONS(type, member)                                                                                        \
     { "--view", 'v', OPT_TEXT, offsetof(type, member.view), "VIEW",                                                          \
@@ -27,6 +27,7 @@ typedef struct picture_line {
     { "--quality", 'q', OPT_TEXT, offsetof(type, member.quality), "NAME", "draft, good or best" },                           \
     { "--samples", 0, OPT_INT, offsetof(type, member.samples), "N", "light paths a pixel, in place of the quality's" },      \
     { "--grains", 'g', OPT_REAL, offsetof(type, member.grains), "N", "render samples a particle; 0 for the particles" },     \
+    { "--upsample", 0, OPT_REAL, offsetof(type, member.upsample), "R", "radius [m] of fine grains that particles lead (pbd); 0 for none" }, \
     { "--shutter", 0, OPT_REAL, offsetof(type, member.shutter), "PART",                                                      \
       "motion blur: part of the frame time for which the shutter is open" },                                                 \
     { "--aperture", 0, OPT_REAL, offsetof(type, member.aperture), "METRES", "depth of field: radius of the lens" },          \

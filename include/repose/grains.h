@@ -37,6 +37,7 @@ typedef struct rp_samples {
     double scale;                 /* [m] */
     double unit_volume;           /* volume of grains that a sample stands for */
     uint64_t frame_sum;           /* rp_samples_frame_sum of the frame they belong to */
+    float *place, *velocity;      /* of upsampling: 3 a sample, in space, instead of offsets; else NULL */
 } rp_samples;
 RP_API void rp_samples_free(rp_samples *samples);
 
@@ -102,6 +103,13 @@ RP_API int64_t rp_upsample_count(const rp_upsample *upsample);
 RP_API rp_upsample_stats rp_upsample_statistics(const rp_upsample *upsample);
 /* Planes of places, from the lower corner of the domain, and velocities (or NULL), and tones (or NULL); valid until the next call. */
 RP_API void rp_upsample_view(const rp_upsample *upsample, const float *x[3], const float *v[3], const uint8_t **tone);
+
+/* Samples by upsampling, from frames alone: fresh ones in the shapes that were filled at the start (and around other particles), and those of
+ * one frame moved to the next. The radius of the guides, from the volumes of a frame. */
+RP_API rp_result rp_samples_fine_seed(const rp_upsample_def *def, const rp_grains_def *grains, int grains_count, const rp_frame *frame, rp_samples *out);
+RP_API rp_result rp_samples_fine_advance(const rp_upsample_def *def, const rp_samples *samples, const rp_frame *before, const rp_frame *after,
+                                         rp_samples *out);
+RP_API rp_result rp_upsample_guide_radius(const rp_frame *frame, double *radius);
 
 RP_END
 #endif

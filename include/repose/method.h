@@ -33,6 +33,8 @@ struct rp_method {
     /* A method whose particles are balls (discs in 2D) of one radius says so here: shapes are then filled with balls that do not
      * overlap, and volumes are theirs. NULL: particles are samples of a continuum. */
     double (*grain_radius)(const rp_sim_def *def, const void *params);
+    /* Whether they begin as densely as a bed that has settled (0.6 of the volume) rather than loosely at random (0.38). NULL: loosely. */
+    bool (*grains_settled)(const rp_sim_def *def, const void *params);
 
     /* State of its own; fields were added to the particles already, the first of them with index first_field (rp_sim_field). Called
      * before the first particles are born. *state NULL is a state too. */

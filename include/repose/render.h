@@ -160,6 +160,7 @@ typedef struct rp_film_def {
     const char *colour;           /* NULL = as in the scene; "material" or a field, or field.x, field.y, field.z */
     double colour_range[2];       /* equal = as in the scene or automatic */
     double grains_per_particle;   /* < 0 = as in the scene; 0 = particles themselves */
+    double upsample;              /* radius of fine grains that particles lead [m]; < 0 = as in the scene; 0 = none */
     bool legend;                  /* with a field */
     bool time_label;
     double shutter;               /* NAN = as in the scene; part of the frame time for which it is open */

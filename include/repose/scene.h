@@ -42,6 +42,7 @@ typedef struct rp_output_def {
     double checkpoint_every;      /* wall-clock seconds between checkpoints; 0 = at each frame */
     int64_t checkpoints_kept;
     double grains_per_particle;   /* render samples a particle; 0 = none */
+    double upsample;              /* radius of fine grains that particles lead [m]; 0 = none */
     /* picture */
     bool camera_given;            /* otherwise framed automatically */
     double eye[3], target[3], up[3];

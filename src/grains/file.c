@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 1, FINE = 2 /* with places and velocities in place of offsets */ };
 
 typedef struct header {
     char magic[8];
@@ -51,7 +51,7 @@ static bool put(FILE *stream, const void *data, size_t size, uint64_t *sum)
 rp_result rp_samples_write(const rp_samples *s, const char *path)
 {
     rp__file file;
-    header h = { .version = VERSION, .bytes_of_header = sizeof h, .particles = s->particles, .count = s->count,
+    header h = { .version = s->place ? FINE : VERSION, .bytes_of_header = sizeof h, .particles = s->particles, .count = s->count,
                  .frame = s->frame, .scale = s->scale, .unit_volume = s->unit_volume, .frame_sum = s->frame_sum };
     uint64_t sum = 0xcbf29ce484222325u;
     uint16_t counts[4096];
@@ -64,8 +64,11 @@ rp_result rp_samples_write(const rp_samples *s, const char *path)
             counts[k] = (uint16_t)(s->first[i + k + 1] - s->first[i + k]);
         fine = put(file.stream, counts, (size_t)n * sizeof *counts, &sum);
     }
-    fine = fine && put(file.stream, s->offset, (size_t)s->count * 6, &sum) &&
-           put(file.stream, s->tone, (size_t)s->count, &sum) && fwrite(&sum, sizeof sum, 1, file.stream) == 1;
+    if (s->place)
+        fine = fine && put(file.stream, s->place, (size_t)s->count * 12, &sum) && put(file.stream, s->velocity, (size_t)s->count * 12, &sum);
+    else
+        fine = fine && put(file.stream, s->offset, (size_t)s->count * 6, &sum);
+    fine = fine && put(file.stream, s->tone, (size_t)s->count, &sum) && fwrite(&sum, sizeof sum, 1, file.stream) == 1;
     if (!fine) {
         rp_result result = rp__base_fail(RP_IO_ERROR, "cannot write the samples %s: %s", path, strerror(errno));
         rp__file_drop(&file);
@@ -91,10 +94,10 @@ static rp_result check_header(const header *h, const char *path, int64_t size)
 {
     if (memcmp(h->magic, magic, sizeof magic) != 0)
         return damaged(path, "it begins differently");
-    if (h->version != VERSION || h->bytes_of_header != sizeof *h)
+    if ((h->version != VERSION && h->version != FINE) || h->bytes_of_header != sizeof *h)
         return damaged(path, "it has another version");
     if (h->particles < 0 || h->count < 0 || h->particles > INT32_MAX || h->count > (int64_t)1 << 40 ||
-        size != (int64_t)sizeof *h + 2 * h->particles + 7 * h->count + 8)
+        size != (int64_t)sizeof *h + 2 * h->particles + (h->version == FINE ? 25 : 7) * h->count + 8)
         return damaged(path, "its length is not what its header says");
     if (!isfinite(h->scale) || !(h->scale > 0) || !isfinite(h->unit_volume) || h->unit_volume < 0)
         return damaged(path, "its scale is no length");
@@ -131,7 +134,20 @@ static rp_result read_stream(FILE *stream, const char *path, rp_samples *s)
     if (!s->first || !s->offset || !s->tone)
         return RP_OUT_OF_MEMORY;
     RP_TRY(read_counts(stream, s, path, &sum));
-    if (!take(stream, s->offset, (size_t)s->count * 6, &sum) || !take(stream, s->tone, (size_t)s->count, &sum) ||
+    bool fine = h.version == FINE;
+    if (fine) {
+        memset(s->offset, 0, (size_t)s->count * 6);
+        s->place = RP_NEW_ARRAY(float, 3 * h.count + 3);
+        s->velocity = RP_NEW_ARRAY(float, 3 * h.count + 3);
+        if (!s->place || !s->velocity)
+            return RP_OUT_OF_MEMORY;
+        if (!take(stream, s->place, (size_t)s->count * 12, &sum) || !take(stream, s->velocity, (size_t)s->count * 12, &sum))
+            return damaged(path, "it is cut short");
+        for (int64_t k = 0; k < 3 * s->count; k++)
+            if (!isfinite(s->place[k]) || !isfinite(s->velocity[k]))
+                return damaged(path, "a place is no number");
+    }
+    if ((!fine && !take(stream, s->offset, (size_t)s->count * 6, &sum)) || !take(stream, s->tone, (size_t)s->count, &sum) ||
         fread(&stored, sizeof stored, 1, stream) != 1)
         return damaged(path, "it is cut short");
     return stored == sum ? RP_OK : damaged(path, "its checksum is wrong");

@@ -39,4 +39,9 @@ void rp__grains_follow(const rp__guides *g, const rp__follow_rules *rules, rp__f
 /* The same for one grain, looking at all guides; gives alpha. */
 float rp__grains_follow_ref(const rp__guides *g, const rp__follow_rules *rules, float x[3], float v[3]);
 
+/* upsample.c, for fine.c */
+rp_result rp__grains_upsample_load(rp_upsample *u, const rp_samples *samples);
+rp_result rp__grains_upsample_add(rp_upsample *u, const double x[3], const double v[3], int64_t id, const rp_frame *bodies);
+const double *rp__grains_upsample_base(const rp_upsample *u); /* places are told from here */
+
 #endif

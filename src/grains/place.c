@@ -121,6 +121,8 @@ void rp_samples_free(rp_samples *s)
     rp__base_free(s->first);
     rp__base_free(s->offset);
     rp__base_free(s->tone);
+    rp__base_free(s->place);
+    rp__base_free(s->velocity);
     memset(s, 0, sizeof *s);
 }
 
@@ -131,6 +133,10 @@ void rp_samples_positions(const rp_samples *s, const rp_frame *frame, int64_t be
         return;
     const double *p = view->data;
     int64_t n = 0;
+    for (int64_t k = s->first[begin]; k < s->first[end] && s->place; k++, n++)
+        x[n] = (double)s->place[3 * k], y[n] = (double)s->place[3 * k + 1], z[n] = (double)s->place[3 * k + 2];
+    if (s->place)
+        return;
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = s->first[i]; k < s->first[i + 1]; k++, n++) {
             x[n] = p[i] + rp__grains_unpack(s->offset[3 * k], s->scale);

@@ -446,6 +446,7 @@ static rp_result advance(rp_upsample *u, const rp_guides *guides, const rp__obst
         s.walls[1][d] = d >= room->dim || room->open[2 * d + 1] ? INFINITY : (float)(room->upper[d] - room->lower[d] - u->def.radius);
     }
     RP_TRY(reserve(u, u->count));
+    pad(u);
     RP_TRY(bin_guides(u, guides));
     if (u->steps % SORT_EVERY == 0 && (u->stats.still < u->stats.blocks || u->stats.blocks == 0))
         sort_grains(u);
@@ -571,4 +572,36 @@ void rp_upsample_view(const rp_upsample *u, const float *x[3], const float *v[3]
     }
     if (tone)
         *tone = u->tone;
+}
+
+const double *rp__grains_upsample_base(const rp_upsample *u)
+{
+    return u->def.room.lower;
+}
+
+rp_result rp__grains_upsample_add(rp_upsample *u, const double x[3], const double v[3], int64_t id, const rp_frame *bodies)
+{
+    rp__obstacles o = { 0 };
+    RP_TRY(rp__grains_obstacles(&u->def.room, bodies, &o));
+    rp_result result = add_around(u, &o, x, v, id);
+    rp__grains_obstacles_free(&o);
+    u->steps = 0;
+    return result;
+}
+
+rp_result rp__grains_upsample_load(rp_upsample *u, const rp_samples *s)
+{
+    RP_TRY(reserve(u, s->count));
+    for (int64_t i = 0; i < s->count; i++) {
+        for (int d = 0; d < 3; d++) {
+            u->x[d][i] = (float)((double)s->place[3 * i + d] - u->def.room.lower[d]);
+            u->v[d][i] = s->velocity[3 * i + d];
+        }
+        u->tone[i] = s->tone[i];
+    }
+    u->count = s->count;
+    pad(u);
+    wake(u);
+    u->steps = 0;
+    return RP_OK;
 }

@@ -14,6 +14,7 @@ typedef struct rp__pbd_params {
     int64_t sweeps;
     double friction;       /* between grains; below zero: from the materials, by the angle of their heaps */
     double kinetic;        /* part of the friction left once a contact slips */
+    bool settle;           /* begin as densely as a bed that has settled */
     double margin;         /* pairs nearer than 2 r (1 + margin) are looked at */
     int64_t stabilisation; /* macklin and seed: sweeps that undo overlaps at the beginning of a step */
     double mass_scaling;   /* macklin and seed: k of m* = m exp(-k height) [1/m] */

@@ -24,6 +24,7 @@ static const rp_param table[] = {
     { "friction", RP_REAL, P(friction), -1, -1, 1e3, "",
       "Coulomb coefficient between grains; below zero: from each material, so that its heaps stand at its friction angle", NULL },
     { "kinetic", RP_REAL, P(kinetic), 1, 0, 1, "", "part of the friction that is left once a contact slips", NULL },
+    { "settle", RP_BOOL, P(settle), 0, 0, 1, "", "fill shapes as densely as a bed that has settled, not loosely at random", NULL },
     { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "pairs closer than 2 r (1 + margin) count as near", NULL },
     { "stabilisation", RP_INT, P(stabilisation), 2, 0, 100, "", "macklin and seed: sweeps that undo overlaps before a step", NULL },
     { "mass_scaling", RP_REAL, P(mass_scaling), 0, 0, 1e4, "1/m", "macklin and seed: k of the masses m exp(-k height)", NULL },
@@ -106,7 +107,7 @@ static void fastest_chunk(void *context, int64_t begin, int64_t end, double *par
     }
 }
 
-/* No grain goes farther than half its radius, (v + g h) h <= r / 2, and no body farther than its radius. */
+/* No grain and no body goes farther than a radius, (v + g h) h <= r: two that meet are a pair before they overlap by half. */
 static double largest_step(void *state, const rp__world *world, const char **reason)
 {
     const rp__pbd *s = state;
@@ -114,9 +115,9 @@ static double largest_step(void *state, const rp__world *world, const char **rea
     *reason = "step";
     if (world->particles->count)
         rp__exec_max(world->particles->count, 4096, 1, fastest_chunk, world->particles, &square);
-    double v = sqrt(square), root = v + sqrt(v * v + 2 * g * s->r);
-    if (root > 0 && s->r / root < step)
-        step = s->r / root, *reason = "grain";
+    double v = sqrt(square), root = v + sqrt(v * v + 4 * g * s->r);
+    if (root > 0 && 2 * s->r / root < step)
+        step = 2 * s->r / root, *reason = "grain";
     for (int b = 0; b < world->body_count; b++) {
         const rp__body *body = &world->bodies[b];
         double speed = body->present ? rp__vec3_norm(body->velocity) : 0;
@@ -267,6 +268,12 @@ static double grain_radius(const rp_sim_def *def, const void *params)
     return rp__pbd_radius(def, params);
 }
 
+static bool grains_settled(const rp_sim_def *def, const void *params)
+{
+    (void)def;
+    return ((const rp__pbd_params *)params)->settle;
+}
+
 const rp__method rp__pbd_method = {
     .info = { .name = "pbd",
               .summary = "position-based grains: balls of one radius with remembered contact forces, large steps, interactive",
@@ -277,6 +284,7 @@ const rp__method rp__pbd_method = {
     .create = create,
     .destroy = destroy,
     .grain_radius = grain_radius,
+    .grains_settled = grains_settled,
     .born = born,
     .largest_step = largest_step,
     .step = step,

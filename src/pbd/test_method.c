@@ -212,9 +212,9 @@ static void hostile(void **unused)
 
     f.def.substeps = 0;
     sim = make(&f);
-    put(sim, 0, 0, 4, 50, 0, 0, 1); /* no farther than half a radius in a step */
+    put(sim, 0, 0, 4, 50, 0, 0, 1); /* no farther than a radius in a step */
     run(sim, 1, &stats);
-    assert_true(stats.dt <= 0.0101 / 50 && strcmp(stats.limit, "grain") == 0);
+    assert_true(stats.dt <= 0.0201 / 50 && strcmp(stats.limit, "grain") == 0);
     rp_sim_destroy(sim);
 
     f.def.wall[0].kind = f.def.wall[1].kind = RP_PERIODIC;

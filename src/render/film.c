@@ -10,7 +10,7 @@
 
 rp_film_def rp_default_film_def(void)
 {
-    return (rp_film_def){ .quality = RP_GOOD, .grains_per_particle = -1, .legend = true, .shutter = NAN, .aperture = NAN, .turntable = NAN };
+    return (rp_film_def){ .quality = RP_GOOD, .grains_per_particle = -1, .upsample = -1, .legend = true, .shutter = NAN, .aperture = NAN, .turntable = NAN };
 }
 
 rp_result rp__film_plane(const rp_field_view *view, int component, const double **plane, double **copy)
@@ -310,6 +310,8 @@ static rp_result open_parts(rp_film *film, const rp_film_def *def)
     }
     if (film->def.grains_per_particle < 0)
         film->def.grains_per_particle = film->out->grains_per_particle;
+    if (film->def.upsample < 0)
+        film->def.upsample = film->out->upsample;
     if (isnan(film->def.shutter))
         film->def.shutter = film->out->shutter;
     if (isnan(film->def.aperture))

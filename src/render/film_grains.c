@@ -326,7 +326,7 @@ static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *se
 
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render)
 {
-    if (film->def.grains_per_particle > 0)
+    if (film->def.grains_per_particle > 0 || film->def.upsample > 0)
         return rp__film_add_samples(film, frame, i, render);
     borrowed b = { 0 };
     uint8_t *colours = NULL;

@@ -12,8 +12,8 @@
 static char *samples_folder(const rp_film *film)
 {
     rp__text text = { 0 };
-    rp__text_append(&text, "%s/samples/", film->folder);
-    rp__text_append_number(&text, film->def.grains_per_particle);
+    rp__text_append(&text, "%s/samples/%s", film->folder, film->def.upsample > 0 ? "fine-" : "");
+    rp__text_append_number(&text, film->def.upsample > 0 ? film->def.upsample : film->def.grains_per_particle);
     return rp__text_take(&text);
 }
 
@@ -61,13 +61,45 @@ static rp_result make_def(const rp_film *film, rp_samples_def *def, const rp_sha
     return RP_OK;
 }
 
+/* Upsampling: of what the particles of the frame lead. */
+static rp_result fine_def(const rp_film *film, const rp_samples_def *room, const rp_frame *frame, rp_upsample_def *def)
+{
+    *def = rp_default_upsample_def();
+    def->room = *room;
+    def->radius = film->def.upsample;
+    for (int d = 0; d < 3; d++)
+        def->gravity[d] = film->sim->gravity[d];
+    def->sinks = film->sim->sinks;
+    def->sink_count = film->sim->sink_count;
+    return rp_upsample_guide_radius(frame, &def->guide_radius);
+}
+
+static rp_result fresh_samples(const rp_film *film, const rp_samples_def *def, const rp_frame *frame, rp_samples *out)
+{
+    rp_upsample_def fine;
+    if (!(film->def.upsample > 0))
+        return rp_samples_seed(def, frame, out);
+    RP_TRY(fine_def(film, def, frame, &fine));
+    return rp_samples_fine_seed(&fine, film->sim->grains, film->sim->grains_count, frame, out);
+}
+
+static rp_result next_samples(const rp_film *film, const rp_samples_def *def, const rp_samples *samples, const rp_frame *before,
+                              const rp_frame *after, rp_samples *out)
+{
+    rp_upsample_def fine;
+    if (!(film->def.upsample > 0))
+        return rp_samples_advance(def, samples, before, after, out);
+    RP_TRY(fine_def(film, def, after->count ? after : before, &fine));
+    return rp_samples_fine_advance(&fine, samples, before, after, out);
+}
+
 /* From frame j with its samples to frame j + 1. */
 static rp_result step(const rp_film *film, const rp_samples_def *def, int64_t j, rp_frame *frame, rp_samples *samples)
 {
     rp_frame after;
     rp_samples moved;
     RP_TRY(rp__film_read(film, j + 1, &after));
-    rp_result result = rp_samples_advance(def, samples, frame, &after, &moved);
+    rp_result result = next_samples(film, def, samples, frame, &after, &moved);
     if (result != RP_OK) {
         rp_frame_free(&after);
         return result;
@@ -97,7 +129,7 @@ static rp_result find_start(const rp_film *film, const rp_samples_def *def, int6
         if (result == RP_OK)
             return RP_OK;
         if (result == RP_NOT_FOUND && j == 0) {
-            result = rp_samples_seed(def, frame, samples);
+            result = fresh_samples(film, def, frame, samples);
             if (result == RP_OK && (result = write_samples(film, 0, samples)) != RP_OK)
                 rp_samples_free(samples);
         }
@@ -149,7 +181,7 @@ rp_result rp__film_samples(rp_film *film, int64_t i, rp_samples *out)
 
 rp_result rp_film_make_samples(rp_film *film, rp_progress_fn progress, void *context)
 {
-    if (!(film->def.grains_per_particle > 0))
+    if (!(film->def.grains_per_particle > 0) && !(film->def.upsample > 0))
         return RP_OK;
     return samples_up_to(film, film->list.count - 1, progress, context, NULL);
 }
@@ -279,7 +311,7 @@ rp_result rp__film_add_samples(rp_film *film, const rp_frame *frame, int64_t i, 
     double fraction = film->sim->material_count > 0 && film->sim->materials[0].volume_fraction > 0
                           ? film->sim->materials[0].volume_fraction : 0.6;
     double bulk = samples.unit_volume / fraction;
-    s.radius = 0.56 * (film->sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
+    s.radius = samples.place ? film->def.upsample : 0.56 * (film->sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
     result = field_planes(frame, "velocity", 3, s.velocity);
     if (result == RP_OK)
         result = field_planes(frame, "orientation", 6, s.nu);

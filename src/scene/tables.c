@@ -154,7 +154,9 @@ const rp_param *rp__scene_motor_table(void) { return motor_table; }
       "wall-clock time between checkpoints; 0 for one at each frame", NULL },                                          \
     { "checkpoints_kept", RP_INT, O(checkpoints_kept), 2, 1, 1e6, "", "how many of the newest stay", NULL },           \
     { "grains_per_particle", RP_REAL, O(grains_per_particle), 0, 0, 1e6, "",                                           \
-      "render samples a particle; 0 for none", NULL }
+      "render samples a particle; 0 for none", NULL },                                                                 \
+    { "upsample", RP_REAL, O(upsample), 0, 0, 1e3, "m",                                                                \
+      "radius of fine grains in pictures that follow particles which are balls (pbd); 0 for none", NULL }
 #define CAMERA                                                                                                         \
     { "eye", RP_VEC3, O(eye), 0, -LARGE, LARGE, "m", "where the camera stands; absent: the scene is framed", NULL },   \
     { "target", RP_VEC3, O(target), 0, -LARGE, LARGE, "m", "what it looks at", NULL },                                 \

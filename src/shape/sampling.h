@@ -31,11 +31,15 @@ rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, 
 typedef struct rp__spheres_def {
     int dim;                     /* 2: discs at z = 0 */
     double radius;               /* [m] */
+    double inset;                /* of centres from the border of the shape; 0: the radius */
     double lower[3], upper[3];   /* of centres */
     uint64_t seed;
     int64_t limit;               /* refuse (RP_TOO_LARGE) above this number */
 } rp__spheres_def;
 rp_result rp__sampling_spheres(const rp_shape *shape, const rp__spheres_def *def, double **points, int64_t *count);
+
+/* The same as densely as grains that have settled, about 0.6 of the volume; overlaps of 1 % of the diameter may remain. */
+rp_result rp__sampling_dense(const rp_shape *shape, const rp__spheres_def *def, double **points, int64_t *count);
 
 /* A pattern on the torus [0, edge)^dim with edge^dim points, none closer than *radius (the fraction above). Points lie in
  * buckets of `bucket`^dim; first[b] .. first[b+1] are those of bucket b (x fastest). Free with rp__sampling_tile_free. */

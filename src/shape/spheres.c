@@ -36,7 +36,7 @@ typedef struct packing {
     const rp_shape *shape;
     const rp__spheres_def *def;
     double lower[3], upper[3]; /* of centres */
-    double cell;
+    double cell, inset;
     int64_t size[3];           /* blocks */
     int64_t row, layer;        /* from a cell to the next along y and z: cells have a rim of two */
     int32_t *held;             /* of each cell: 1024 × block + point, or -1 */
@@ -51,7 +51,7 @@ typedef struct packing {
 /* How far a centre at p is from being allowed; <= 0: it is. */
 static double outside(const packing *k, const double p[3])
 {
-    double d = rp__shape_distance_at(k->shape, rp__vec3_load(p), NULL) + k->def->radius;
+    double d = rp__shape_distance_at(k->shape, rp__vec3_load(p), NULL) + k->inset;
     for (int a = 0; a < k->def->dim; a++)
         d = fmax(d, fmax(k->lower[a] - p[a], p[a] - k->upper[a]));
     return d;
@@ -224,8 +224,8 @@ static rp_result measure(packing *k, bool *empty)
             k->lower[a] = k->upper[a] = 0;
             continue;
         }
-        k->lower[a] = fmax(k->lower[a] + def->radius, def->lower[a]);
-        k->upper[a] = fmin(k->upper[a] - def->radius, def->upper[a]);
+        k->lower[a] = fmax(k->lower[a] + k->inset, def->lower[a]);
+        k->upper[a] = fmin(k->upper[a] - k->inset, def->upper[a]);
         if (!(k->lower[a] <= k->upper[a])) {
             *empty = true;
             return RP_OK;
@@ -306,7 +306,7 @@ rp_result rp__sampling_spheres(const rp_shape *shape, const rp__spheres_def *def
 {
     RP_TRY(rp__shape_check_child("sampling", shape));
     RP_TRY(rp__shape_check_positive("sampling", "the radius", def->radius));
-    packing k = { .shape = shape, .def = def };
+    packing k = { .shape = shape, .def = def, .inset = def->inset > 0 ? def->inset : def->radius };
     bool empty;
     RP_TRY(measure(&k, &empty));
     rp_result result = empty ? RP_OK : fill(&k);

@@ -57,7 +57,7 @@ static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spa
 }
 
 /* Balls in a shape, within closed walls. */
-static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, uint64_t seed, int64_t limit, double **points, int64_t *count)
+static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, bool at_start, uint64_t seed, int64_t limit, double **points, int64_t *count)
 {
     rp__spheres_def d = { .dim = sim->def.dim, .radius = ball_radius(sim), .seed = seed ^ (sim->def.seed * 0x9e3779b97f4a7c15u), .limit = limit };
     for (int a = 0; a < sim->def.dim; a++) {
@@ -65,14 +65,15 @@ static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, uint64_t
         d.lower[a] = sim->def.lower[a] + (low ? 0 : d.radius);
         d.upper[a] = sim->def.upper[a] - (high ? 0 : d.radius);
     }
-    return rp__sampling_spheres(shape, &d, points, count);
+    bool settled = sim->method->grains_settled && sim->method->grains_settled(&sim->def, sim->params);
+    return settled && at_start ? rp__sampling_dense(shape, &d, points, count) : rp__sampling_spheres(shape, &d, points, count);
 }
 
-static rp_result sample_shape(const rp_sim *sim, const rp_shape *shape, rp_sampling kind, double per_cell, uint64_t seed, int64_t limit,
+static rp_result sample_shape(const rp_sim *sim, const rp_shape *shape, bool at_start, rp_sampling kind, double per_cell, uint64_t seed, int64_t limit,
                               double **points, int64_t *count)
 {
     if (ball_radius(sim) > 0)
-        return sample_balls(sim, shape, seed, limit, points, count);
+        return sample_balls(sim, shape, at_start, seed, limit, points, count);
     rp__sampling_def s = sampling(sim, kind, rp__sim_spacing(&sim->def, per_cell), seed);
     s.limit = limit;
     return rp__sampling_fill(shape, &s, points, count);
@@ -169,7 +170,7 @@ static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, in
     for (int g = 0; g < sim->def.grains_count; g++) {
         const rp_grains_def *def = &sim->def.grains[g];
         double *own = NULL;
-        rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + (uint64_t)g, sim->def.particle_limit - *total,
+        rp_result result = sample_shape(sim, def->shape, true, def->sampling, def->per_cell, def->seed + (uint64_t)g, sim->def.particle_limit - *total,
                                         &own, &counts[g]);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "grains '%s': ", def->name);
@@ -233,7 +234,7 @@ rp_result rp__sim_prepare_emitters(rp_sim *sim)
         const rp_emitter_def *def = &sim->def.emitters[e];
         rp__emitter *emitter = &sim->emitters[e];
         emitter->spacing = share_of(sim, def->per_cell, def->material);
-        rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + 1000 + (uint64_t)e, sim->def.particle_limit,
+        rp_result result = sample_shape(sim, def->shape, false, def->sampling, def->per_cell, def->seed + 1000 + (uint64_t)e, sim->def.particle_limit,
                                         &emitter->sites, &emitter->site_count);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "emitter '%s': ", def->name);
@@ -347,7 +348,7 @@ rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *add
     double spacing = share_of(sim, def->per_cell, def->material), *points = NULL;
     near_table table = { 0 };
     int64_t count = 0;
-    rp_result result = sample_shape(sim, def->shape, def->sampling, def->per_cell, def->seed + (uint64_t)sim->particles.next_id,
+    rp_result result = sample_shape(sim, def->shape, true, def->sampling, def->per_cell, def->seed + (uint64_t)sim->particles.next_id,
                                     sim->def.particle_limit - sim->particles.count, &points, &count);
     if (result == RP_OK)
         result = near_build(&table, sim, def->shape, fmax(spacing, 2 * ball_radius(sim)));
