@@ -35,7 +35,17 @@ RP_API const rp_field_view *rp_frame_field(const rp_frame *frame, const char *na
 RP_API void rp_frame_free(rp_frame *frame);
 RP_API rp_result rp_grid_write(rp_sim *sim, const char *path);     /* node fields, on demand */
 
-/* vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder; of
+/* Fibres of one moment, as polylines (a VTKHDF file of type PolyData): frames/fibres_000000.vtkhdf beside the frame of that number. */
+typedef struct rp_fibres_frame {
+    rp_fibres_view view;
+    double time;
+    void *storage;                /* owned memory */
+} rp_fibres_frame;
+RP_API rp_result rp_fibres_write(rp_sim *sim, const char *path);
+RP_API rp_result rp_fibres_read(const char *path, rp_fibres_frame *out);
+RP_API void rp_fibres_free(rp_fibres_frame *frame);
+
+/* A file of fibres becomes obj (lines), usda (basis curves), csv or npz. vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder; of
  * a folder every frame becomes NAME_000000.ext beside `to`, but usda and pvd make one file (docs/io.md). */
 RP_API rp_result rp_convert(const char *from, const char *to, const char *format);
 RP_API const char *rp_convert_formats(void); /* "vtp pvd ply usda csv npz" */

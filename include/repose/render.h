@@ -73,6 +73,20 @@ typedef struct rp_mesh_set {
 } rp_mesh_set;
 RP_API rp_mesh_set rp_default_mesh_set(void);
 
+/* Round curves through points: fibres. Curve k has the points first[k] … first[k + 1] - 1. */
+typedef struct rp_curve_set {
+    int64_t count;
+    const int64_t *first;                       /* count + 1 */
+    const double *position;                     /* x y z each */
+    const double *velocity;                     /* for motion blur; NULL: at rest */
+    const double *radius;                       /* of a point */
+    const uint8_t *colour;                      /* 3 a curve; NULL: common_colour */
+    uint8_t common_colour[3];
+    double gloss;                               /* 0 matte … 1 polished */
+    bool straight;                              /* from point to point, with round ends (capsules); else smooth */
+} rp_curve_set;
+RP_API rp_curve_set rp_default_curve_set(void);
+
 typedef struct rp_render rp_render;
 
 /* `origin`: somewhere in the middle; distances from it are kept in single precision. */
@@ -80,6 +94,7 @@ RP_API rp_result rp_render_create(const double origin[3], rp_render **out);
 RP_API void rp_render_destroy(rp_render *render);
 RP_API rp_result rp_render_add_grains(rp_render *render, const rp_grain_set *grains);
 RP_API rp_result rp_render_add_mesh(rp_render *render, const rp_mesh_set *mesh);
+RP_API rp_result rp_render_add_curves(rp_render *render, const rp_curve_set *curves);
 /* An endless plane through `point`, fading into the background far away. */
 RP_API rp_result rp_render_set_ground(rp_render *render, const double point[3], const double normal[3],
                                       const uint8_t colour[3]);

@@ -46,6 +46,10 @@ static const rp_field_info fields[] = {
     { 0 },
 };
 
+static const char *const extra_names[] = { "contacts", "penetration_worst", "penetration_mean", "missed", "rotation_energy", "fibre_kinetic",
+                                           "fibre_elastic", "fibre_potential", "fibre_stretch", NULL };
+static const char *const phase_names[] = { "free", "find", "assemble", "solve", "move", NULL };
+
 /* ---- life ---- */
 
 static void destroy(void *self)
@@ -262,12 +266,10 @@ static void fill_stats(rp__contact_state *s, const rp__world *world, double dt, 
     extra(stats, "penetration_mean", overlaps ? sum / (double)overlaps : 0);
     extra(stats, "missed", (double)missed);
     extra(stats, "rotation_energy", rotation);
-    if (s->fibre_count) {
-        extra(stats, "fibre_kinetic", kinetic);
-        extra(stats, "fibre_elastic", elastic);
-        extra(stats, "fibre_potential", potential);
-        extra(stats, "fibre_stretch", stretched);
-    }
+    extra(stats, "fibre_kinetic", kinetic);
+    extra(stats, "fibre_elastic", elastic);
+    extra(stats, "fibre_potential", potential);
+    extra(stats, "fibre_stretch", stretched);
 }
 
 static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *stats)
@@ -366,7 +368,9 @@ const rp__method rp__contact_method = {
     .info = { .name = "contact",
               .summary = "grains one by one (spheres, capsules) and elastic fibres, with exact Coulomb friction at every contact",
               .params = table,
-              .fields = fields },
+              .fields = fields,
+              .extras = extra_names,
+              .phases = phase_names },
     .params_size = sizeof(rp__contact_params),
     .dims = 1 << 2 | 1 << 3,
     .create = create,

@@ -246,6 +246,10 @@ static rp_result convert_collection(job *j)
 static rp_result convert(const char *from, const char *to, const char *name)
 {
     job j = { .to = to, .folder = rp__io_is_folder(from) };
+    if (!j.folder && rp__io_is_fibres(from)) {
+        RP_TRY(make_parent(to));
+        return rp__io_fibres_convert(from, to, name);
+    }
     RP_TRY(find_format(to, name, &j.format));
     if (strcmp(from, to) == 0)
         return rp__base_fail(RP_BAD_ARGUMENT, "%s cannot be converted onto itself", from);

@@ -14,6 +14,10 @@ rp_result rp__io_ply_write(const rp_frame *frame, const char *path);
 rp_result rp__io_csv_write(const rp_frame *frame, const char *path);
 rp_result rp__io_npz_write(const rp_frame *frame, const char *path);
 
+/* Fibres of a file in another format (obj, usda, csv, npz), by the extension. */
+bool rp__io_is_fibres(const char *path);
+rp_result rp__io_fibres_convert(const char *from, const char *to, const char *format);
+
 /* One stage for all frames: paths[i] is a frame file. With a single one there are no time samples. */
 rp_result rp__io_usda_write(char *const *paths, int64_t count, const char *path);
 

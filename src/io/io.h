@@ -106,6 +106,8 @@ void rp__io_list_free(rp__io_list *list);
 #define RP_IO_FRAMES "frames"
 #define RP_IO_FRAME_PREFIX "frame_"
 #define RP_IO_GRID_PREFIX "grid_"
+#define RP_IO_FIBRES_PREFIX "fibres_"
+#define RP_IO_FIBRES_SERIES "fibres.vtkhdf.series"
 #define RP_IO_FRAME_SUFFIX ".vtkhdf"
 #define RP_IO_SERIES "frames.vtkhdf.series"
 #define RP_IO_ACTIONS "actions.jsonl"

@@ -246,6 +246,7 @@ static rp_result clear_run(const char *folder)
     RP_TRY(prune_checkpoints(folder, 0));
     RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, -1));
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
+    RP_TRY(remove_frames(folder, RP_IO_FIBRES_PREFIX, -1));
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         RP_TRY(remove_file(folder, names[k]));
     RP_TRY(rp__io_remove_files(folder));
@@ -415,6 +416,7 @@ static rp_result cut_back(const char *folder, const found *f, const rp_scene *sc
     RP_TRY(remove_file(folder, RP_IO_LAST));
     RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, f->info.frame));
     RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, f->info.frame));
+    RP_TRY(remove_frames(folder, RP_IO_FIBRES_PREFIX, f->info.frame));
     if (rp_scene_output(scene)->frames)
         RP_TRY(write_series(folder, RP_IO_FRAME_PREFIX, RP_IO_SERIES, rate));
     return RP_OK;
@@ -476,6 +478,15 @@ static rp_result write_grid(rp_output *output, rp_sim *sim, int64_t frame)
     return write_series(output->folder, RP_IO_GRID_PREFIX, RP_IO_GRID_SERIES, rp_sim_definition(sim)->frame_rate);
 }
 
+static rp_result write_fibres(rp_output *output, rp_sim *sim, int64_t frame)
+{
+    char *path = rp__io_frame_path(output->folder, RP_IO_FIBRES_PREFIX, frame);
+    rp_result result = path ? rp_fibres_write(sim, path) : RP_OUT_OF_MEMORY;
+    rp__base_free(path);
+    RP_TRY(result);
+    return write_series(output->folder, RP_IO_FIBRES_PREFIX, RP_IO_FIBRES_SERIES, rp_sim_definition(sim)->frame_rate);
+}
+
 static rp_result write_frame(rp_output *output, rp_sim *sim)
 {
     int64_t frame = rp_sim_frame(sim);
@@ -489,6 +500,8 @@ static rp_result write_frame(rp_output *output, rp_sim *sim)
         rp__base_free(path);
         RP_TRY(result);
         RP_TRY(write_series(output->folder, RP_IO_FRAME_PREFIX, RP_IO_SERIES, rp_sim_definition(sim)->frame_rate));
+        if (rp_sim_definition(sim)->fibres_count > 0)
+            RP_TRY(write_fibres(output, sim, frame));
     }
     return output->grid ? write_grid(output, sim, frame) : RP_OK;
 }

@@ -515,6 +515,8 @@ rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, voi
     if (result == RP_OK)
         result = rp__film_add_grains(film, &frame, i, render);
     if (result == RP_OK)
+        result = rp__film_add_fibres(film, i, render);
+    if (result == RP_OK)
         result = add_bodies(film, &frame, render);
     if (result == RP_OK)
         result = add_ground(film, render);

@@ -72,6 +72,10 @@ rp_view rp__film_view_at(const rp_film *film, double time);
 
 /* Grains of a frame into the render; the colours of materials or of the field. */
 rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, rp_render *render);
+/* Fibres of the i-th frame; grains that are capsules, which have an axis (film_fibres.c). */
+rp_result rp__film_add_fibres(const rp_film *film, int64_t i, rp_render *render);
+bool rp__film_are_capsules(const double *volume, const double *radius, int64_t count, int dim);
+rp_result rp__film_add_capsules(const rp_grain_set *set, const double *volume, int dim, rp_render *render);
 void rp__film_draw_axis(const double nu[6], rp__vec3 x, double axis[3]);
 rp_result rp__film_add_legend(const rp_film *film, const rp_frame *frame, rp_image *image);
 /* RP_BAD_ARGUMENT, with a list of what there is, when the frame has no such field. */

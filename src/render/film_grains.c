@@ -294,8 +294,10 @@ static rp_result coin_axes(const rp_frame *frame, const double *id, rp_grain_set
     return RP_OK;
 }
 
-static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *set, borrowed *b, uint8_t **colours)
+/* `*capsules`: the volumes of grains that are some; else NULL. */
+static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *set, borrowed *b, uint8_t **colours, const double **capsules)
 {
+    *capsules = NULL;
     const double *volume = NULL, *material = NULL, *id = NULL;
     RP_TRY(planes_of(frame, "position", 3, set->position, b));
     if (!set->position[0])
@@ -308,10 +310,20 @@ static rp_result fill_set(rp_film *film, const rp_frame *frame, rp_grain_set *se
     *colours = RP_NEW_ARRAY(uint8_t, 3 * frame->count);
     if (!radius || !*colours)
         return RP_OUT_OF_MEMORY;
-    RP_TRY(set_radii(film, frame, volume, material, radius));
+    const double *own = NULL;
+    RP_TRY(planes_of(frame, "radius", 1, &own, b));
+    if (own)
+        memcpy(radius, own, (size_t)frame->count * sizeof *radius); /* grains one by one know theirs */
+    else
+        RP_TRY(set_radii(film, frame, volume, material, radius));
     RP_TRY(rp__film_colours(film, frame, material, id, *colours));
     set->radius = radius;
     set->colour = *colours;
+    if (own && rp__film_are_capsules(volume, radius, frame->count, film->sim->dim)) {
+        RP_TRY(planes_of(frame, "axis", 3, set->axis, b));
+        *capsules = set->axis[0] ? volume : NULL;
+        return RP_OK;
+    }
     const char *shape = film->out->grain_shape ? film->out->grain_shape : "sphere";
     if (strcmp(shape, "disc") == 0) {
         set->shape = RP_GRAIN_DISC;
@@ -334,9 +346,10 @@ rp_result rp__film_add_grains(rp_film *film, const rp_frame *frame, int64_t i, r
     set.count = frame->count;
     if (frame->count == 0)
         return RP_OK;
-    rp_result result = fill_set(film, frame, &set, &b, &colours);
+    const double *capsules = NULL;
+    rp_result result = fill_set(film, frame, &set, &b, &colours, &capsules);
     if (result == RP_OK)
-        result = rp_render_add_grains(render, &set);
+        result = capsules ? rp__film_add_capsules(&set, capsules, film->sim->dim, render) : rp_render_add_grains(render, &set);
     for (int k = 0; k < b.count; k++)
         rp__base_free(b.copies[k]);
     rp__base_free(colours);

@@ -318,6 +318,73 @@ rp_result rp_render_add_mesh(rp_render *r, const rp_mesh_set *s)
     return RP_OK;
 }
 
+/* ---- curves ---- */
+
+rp_curve_set rp_default_curve_set(void)
+{
+    return (rp_curve_set){ .common_colour = { 107, 74, 43 }, .gloss = 0.3 };
+}
+
+/* A point of a curve into place; `from` and its neighbour `other` are mirrored for the ends of smooth curves: a spline passes through the
+ * points between its first and its last. */
+static void put_point(rp_render *r, geometry *g, const rp_curve_set *s, int64_t from, int64_t other)
+{
+    int64_t k = g->vertex_count++;
+    double x[3];
+    for (int d = 0; d < 3; d++) {
+        x[d] = s->position[3 * from + d];
+        if (other != from)
+            x[d] = 2 * x[d] - s->position[3 * other + d];
+        g->points[4 * k + d] = (float)(x[d] - r->origin[d]);
+        if (g->velocity)
+            g->velocity[3 * k + d] = (float)s->velocity[3 * from + d];
+    }
+    g->points[4 * k + 3] = (float)s->radius[from];
+    grow_bounds(r, x, s->radius[from]);
+}
+
+rp_result rp_render_add_curves(rp_render *r, const rp_curve_set *s)
+{
+    if (s->count == 0)
+        return RP_OK;
+    int64_t nodes = s->first[s->count];
+    if (nodes > INT32_MAX / 4)
+        return rp__base_fail(RP_TOO_LARGE, "curves of %lld points are too large for a picture", (long long)nodes);
+    for (int64_t i = 0; i < nodes; i++)
+        if (!isfinite(s->position[3 * i] + s->position[3 * i + 1] + s->position[3 * i + 2]) || !(s->radius[i] >= 0))
+            return rp__base_fail(RP_BAD_ARGUMENT, "point %lld of a curve is not a place, or has no radius", (long long)i);
+    if (!rp__base_grow(&r->geometries, &r->capacity, r->count + 1, sizeof *r->geometries))
+        return RP_OUT_OF_MEMORY;
+    drop_scenes(r);
+    geometry g = { .kind = s->straight ? GEOMETRY_STICKS : GEOMETRY_CURVES, .colour = rp__render_linear(s->common_colour), .opacity = 1,
+                   .gloss = (float)fmin(1, fmax(0, s->gloss)) };
+    int64_t most = nodes + 2 * s->count;
+    g.points = RP_NEW_ARRAY(float, 4 * most + 4);
+    g.velocity = s->velocity ? RP_NEW_ARRAY(float, 3 * most) : NULL;
+    g.triangles = RP_NEW_ARRAY(int32_t, nodes);
+    g.colours = s->colour ? RP_NEW_ARRAY(uint8_t, 3 * nodes) : NULL;
+    if (!g.points || !g.triangles || (s->velocity && !g.velocity) || (s->colour && !g.colours)) {
+        free_geometry(&g);
+        return RP_OUT_OF_MEMORY;
+    }
+    for (int64_t k = 0; k < s->count; k++) {
+        int64_t a = s->first[k], b = s->first[k + 1] - 1;
+        for (int64_t i = a; i < b; i++) {
+            if (g.colours)
+                memcpy(g.colours + 3 * g.count, s->colour + 3 * k, 3);
+            g.triangles[g.count++] = (int32_t)(g.vertex_count + i - a);
+        }
+        if (!s->straight)
+            put_point(r, &g, s, a, a + 1);
+        for (int64_t i = a; i <= b; i++)
+            put_point(r, &g, s, i, i);
+        if (!s->straight)
+            put_point(r, &g, s, b, b - 1);
+    }
+    r->geometries[r->count++] = g;
+    return RP_OK;
+}
+
 rp_result rp_render_set_ground(rp_render *r, const double point[3], const double normal[3], const uint8_t colour[3])
 {
     double n = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
@@ -336,9 +403,9 @@ rp_result rp_render_set_ground(rp_render *r, const double point[3], const double
 /* Positions when the shutter opens (-1/2) and closes (+1/2). */
 static bool move_points(geometry *g, double shutter)
 {
-    bool mesh = g->kind == GEOMETRY_MESH;
+    bool mesh = g->kind == GEOMETRY_MESH, curves = g->kind == GEOMETRY_CURVES || g->kind == GEOMETRY_STICKS;
     const float *from = mesh ? g->vertices : g->points;
-    int64_t n = mesh ? g->vertex_count : g->count;
+    int64_t n = mesh || curves ? g->vertex_count : g->count;
     for (int k = 0; k < 2; k++) {
         g->moved[k] = RP_NEW_ARRAY(float, 4 * n + 4);
         if (!g->moved[k])
@@ -358,7 +425,8 @@ static rp_result attach(rp_render *r, int index, int *ids_scene, int *ids_glass)
     geometry *g = &r->geometries[index];
     bool blurred = r->shutter > 0 && g->velocity;
     static const enum RTCGeometryType types[] = { RTC_GEOMETRY_TYPE_SPHERE_POINT, RTC_GEOMETRY_TYPE_USER,
-                                                  RTC_GEOMETRY_TYPE_USER, RTC_GEOMETRY_TYPE_TRIANGLE };
+                                                  RTC_GEOMETRY_TYPE_USER, RTC_GEOMETRY_TYPE_TRIANGLE,
+                                                  RTC_GEOMETRY_TYPE_ROUND_CATMULL_ROM_CURVE, RTC_GEOMETRY_TYPE_ROUND_LINEAR_CURVE };
     bool solids = g->kind == GEOMETRY_DISCS || g->kind == GEOMETRY_ELLIPSOIDS;
     if (blurred && !solids && !move_points(g, r->shutter))
         return RP_OUT_OF_MEMORY;
@@ -371,11 +439,13 @@ static rp_result attach(rp_render *r, int index, int *ids_scene, int *ids_glass)
         rtcSetGeometryUserPrimitiveCount(e, (unsigned)g->count);
         rp__render_solid_callbacks(e, g);
     } else {
-        bool mesh = g->kind == GEOMETRY_MESH;
+        bool mesh = g->kind == GEOMETRY_MESH, curves = g->kind == GEOMETRY_CURVES || g->kind == GEOMETRY_STICKS;
         for (unsigned k = 0; k < (blurred ? 2u : 1u); k++)
             rtcSetSharedGeometryBuffer(e, RTC_BUFFER_TYPE_VERTEX, k, mesh ? RTC_FORMAT_FLOAT3 : RTC_FORMAT_FLOAT4,
                                        blurred ? g->moved[k] : mesh ? g->vertices : g->points, 0, 16,
-                                       (size_t)(mesh ? g->vertex_count : g->count));
+                                       (size_t)(mesh || curves ? g->vertex_count : g->count));
+        if (curves)
+            rtcSetSharedGeometryBuffer(e, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT, g->triangles, 0, 4, (size_t)g->count);
         if (mesh)
             rtcSetSharedGeometryBuffer(e, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, g->triangles, 0, 12, (size_t)g->count);
     }
@@ -422,7 +492,7 @@ rp_result rp__render_check_eye(const rp_render *r, const double eye[3])
         e[d] = (float)(eye[d] - r->origin[d]);
     for (int64_t i = 0; i < r->count; i++) {
         const geometry *g = &r->geometries[i];
-        for (int64_t k = 0; k < g->count && g->kind != GEOMETRY_MESH; k++) {
+        for (int64_t k = 0; k < g->count && g->kind < GEOMETRY_MESH; k++) {
             bool inside;
             if (g->kind == GEOMETRY_SPHERES) {
                 const float *p = g->points + 4 * k;

@@ -113,7 +113,7 @@ static inline void rp__render_sample(const rp__render_sampler *r, int pair, int 
 
 /* ---- geometry (geometry.c, solids.c) ---- */
 
-typedef enum geometry_kind { GEOMETRY_SPHERES, GEOMETRY_DISCS, GEOMETRY_ELLIPSOIDS, GEOMETRY_MESH } geometry_kind;
+typedef enum geometry_kind { GEOMETRY_SPHERES, GEOMETRY_DISCS, GEOMETRY_ELLIPSOIDS, GEOMETRY_MESH, GEOMETRY_CURVES, GEOMETRY_STICKS } geometry_kind;
 
 /* A disc or an ellipsoid: rows of the map from the world to the unit solid, about its centre. */
 typedef struct solid {
@@ -124,7 +124,7 @@ typedef struct solid {
 typedef struct geometry {
     geometry_kind kind;
     int64_t count;              /* grains or triangles */
-    float *points;              /* spheres: x y z r */
+    float *points;              /* spheres and curves: x y z r; of curves vertex_count of them */
     float *velocity;            /* 3 a grain or vertex; NULL at rest */
     solid *solids;
     uint8_t *colours;           /* 3 a grain; NULL: `colour` */
@@ -132,7 +132,7 @@ typedef struct geometry {
     /* mesh */
     float *vertices;            /* 4 a vertex: x y z and padding */
     float *normals;             /* 9 a triangle: at its corners; NULL: flat */
-    int32_t *triangles;
+    int32_t *triangles;         /* of curves: the first point of each piece */
     int64_t vertex_count;
     float gloss, opacity;
     /* while committed */

@@ -272,7 +272,7 @@ static void fibres_defaults(void *target)
 const rp__scene_block rp__scene_fibres = {
     "fibres", "fibres",
     "Elastic fibres, for the method `contact`. A list, or one map. Their nodes come from one of `curve`, `curves`, `path`, `groom`, `scatter` and `file`.",
-    "method: contact\nfibres:\n  - curve: [[0.2, 0.5, 0.5], [0.8, 0.5, 0.5]]\n    segments: 30\n    radius: 2 mm\n    youngs_modulus: 10 MPa\n    root: clamped",
+    "fibres:\n  - curve: [[0.2, 0.5, 0.5], [0.8, 0.5, 0.5]]\n    segments: 30\n    radius: 2 mm\n    youngs_modulus: 10 MPa\n    root: clamped",
     rp_fibres_table, fibres_keys, fibres_defaults, NULL,
 };
 
