@@ -8,7 +8,7 @@
 static const char scene_text[] =
     "method: ballistic\ndomain: [1, 0.4, 0.4]\ncell_size: 5 cm\nduration: 10 s\nframe_rate: 20\nwalls: {all: slip, bottom: 0.5}\n"
     "material: dry-sand\ngrains: [{shape: {box: {lower: [0, 0, 0], upper: [0.4, 0.4, 0.05]}}, per_cell: 4}]\n"
-    "bodies: [{name: ball, kind: free, density: 500, shape: {sphere: {radius: 4 cm}}, position: [0.2, 0.2, 0.1]}]\n";
+    "bodies: [{name: ball, kind: free, density: 500, shape: {sphere: {radius: 4 cm}}, position: [0.7, 0.2, 0.1]}]\n";
 
 static double seconds(void)
 {
@@ -24,10 +24,17 @@ static double random_unit(unsigned long long *seed)
     return (double)(*seed >> 11) / 9007199254740992.0;
 }
 
-static void run_until(rp_sim *sim, double end)
+/* The greatest height of the ball on its way. */
+static double highest_until(rp_sim *sim, double end)
 {
-    while (rp_sim_time(sim) < end)
+    double highest = 0;
+    while (rp_sim_time(sim) < end) {
+        rp_body_state ball;
         TRY(rp_sim_step(sim, NULL));
+        TRY(rp_sim_body(sim, 0, &ball));
+        highest = fmax(highest, ball.position[2]);
+    }
+    return highest;
 }
 
 int main(void)
@@ -43,7 +50,7 @@ int main(void)
     for (int i = 0; i < 3; i++)
         TRY(rp_sim_step(sim, NULL));
     TRY(rp_sim_save(sim, &start));
-    double end = rp_sim_time(sim) + 0.15;
+    double end = rp_sim_time(sim) + 0.3;
     double bytes = 0;
     for (int b = 0; b < start.count; b++)
         bytes += (double)start.blobs[b].count * (start.blobs[b].type == RP_F64 || start.blobs[b].type == RP_I64 ? 8 : 4);
@@ -56,26 +63,20 @@ int main(void)
         spent += seconds() - begin;
         const double thrown[3] = { 2 * cos(tried), 0, 2 * sin(tried) }, none[3] = { 0, 0, 0 };
         TRY(rp_sim_set_body_velocity(sim, 0, thrown, none));
-        run_until(sim, end);
-        rp_body_state ball;
-        TRY(rp_sim_body(sim, 0, &ball));
-        double reward = ball.position[2];
+        double reward = highest_until(sim, end);
         if (trial == 0)
             first = reward;
         if (reward > best)
             best = reward, angle = tried;
     }
-    printf("%d trials: the ball is %.3f m high when thrown %.0f degrees upwards, %.3f m when thrown along the ground; going back took %.3f ms, "
+    printf("%d trials: the ball flies %.3f m high when thrown %.0f degrees upwards, %.3f m when thrown along the ground; going back took %.3f ms, "
            "%.2f ms a megabyte of state\n",
            TRIALS, best, angle * 180 / 3.14159265358979, first, 1e3 * spent / TRIALS, 1e9 * spent / TRIALS / bytes);
-    CHECK(best > first && fabs(angle - 1.5707963) < 0.1); /* straight up, learned */
+    CHECK(best > first && fabs(angle - 1.5707963) < 0.2); /* straight up, learned */
     /* the best trial once more gives the same to the bit */
     TRY(rp_sim_restore(sim, &start));
     TRY(rp_sim_set_body_velocity(sim, 0, (const double[3]){ 2 * cos(angle), 0, 2 * sin(angle) }, (const double[3]){ 0, 0, 0 }));
-    run_until(sim, end);
-    rp_body_state ball;
-    TRY(rp_sim_body(sim, 0, &ball));
-    CHECK(ball.position[2] == best);
+    CHECK(highest_until(sim, end) == best);
     rp_state_free(&start);
     rp_sim_destroy(sim);
     return 0;
