@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "run_loop.h"
+#include "threads.h"
 
 #include <math.h>
 
@@ -29,6 +30,7 @@ static int resume_main(int argc, char **argv)
     if ((code = check_run_numbers("resume", line.threads, line.until)) >= 0)
         return code;
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
+    line.threads = threads_to_use(line.threads, line.quiet);
     rp_output *output = NULL;
     rp_scene *scene = NULL;
     rp_sim *sim = NULL;

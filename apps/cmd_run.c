@@ -1,6 +1,7 @@
 #include "commands.h"
 #include "find_scene.h"
 #include "run_loop.h"
+#include "threads.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static int run_main(int argc, char **argv)
         return EXIT_SCENE;
     }
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
+    line.threads = threads_to_use(line.threads, line.quiet);
     default_folder(path, folder, sizeof folder);
     const char *output = line.output ? line.output : folder;
     char dump[64];

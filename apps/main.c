@@ -1,5 +1,6 @@
 /* repose: the command. Each subcommand has a file cmd_*.c. */
 #include "commands.h"
+#include "threads.h"
 
 #include <repose/repose.h>
 #include <signal.h>
@@ -37,6 +38,7 @@ static int written(int code)
 
 int main(int argc, char **argv)
 {
+    wait_passively(argv);
     const char *name = argc > 1 ? argv[1] : "help";
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of write, not a death */
     if (strcmp(name, "--version") == 0) {

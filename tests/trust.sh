@@ -181,6 +181,11 @@ done
 [ "$(ls dumped/problems | wc -l)" -gt 1 ] || fail "problems were written"
 [ -e problems ] && fail "problems beside the run"
 
+# threads that wait let others work: set before the runtime starts, once, and never against the user
+env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME "$REPOSE" run hard.yaml -o waiting -q --threads 2 2> /dev/null || fail "a run that starts itself anew"
+OMP_WAIT_POLICY=active "$REPOSE" run hard.yaml -o active -q --threads 2 2> /dev/null || fail "a run as the user wants it"
+for run in waiting active; do cmp hard/frames/frame_000002.vtkhdf $run/frames/frame_000002.vtkhdf || fail "$run: other bytes"; done
+
 # what emitters will bring is estimated
 "$REPOSE" info empty.yaml > message || fail "info of a scene with an emitter"
 says message "about_emitted"

@@ -127,11 +127,17 @@ static rp_result grid_fields(void *state, const rp__world *world, const rp_field
     return CALL(h, node_fields, views, count, nodes);
 }
 
+static const char *const extras[] = { "take_off", "stick", "slide", "stress_unit", "divergence", "pressure_iterations",
+                                      "viscosity_iterations", "drag_x", "drag_y", "drag_z", NULL };
+static const char *const phases[] = { "gather", "carry", "prepare", "viscosity", "solve", "move", NULL };
+
 const rp__method rp__diphasic_method = {
     .info = { .name = "diphasic",
               .summary = "grains in a fluid that fills the domain: two velocities, one pressure, exact Coulomb friction",
               .params = params,
-              .fields = fields },
+              .fields = fields,
+              .extras = extras,
+              .phases = phases },
     .params_size = sizeof(rp__diphasic_params),
     .dims = 1 << 2 | 1 << 3,
     .create = create,

@@ -274,6 +274,8 @@ static rp_result convert(const char *from, const char *to, const char *name)
 
 rp_result rp_convert(const char *from, const char *to, const char *format)
 {
+    if (!from || !to)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_convert needs two paths (there is a NULL)");
     void *locale = rp__base_locale_enter();
     rp_result result = convert(from, to, format);
     rp__base_locale_leave(locale);

@@ -420,6 +420,8 @@ static bool looks_like_checkpoint(const char *path)
 
 rp_result rp_info(const char *path, bool json, char **text)
 {
+    if (!path || !text)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_info needs a path and a place for the text (there is a NULL)");
     void *locale = rp__base_locale_enter();
     facts f = begin_facts(json);
     fact_text(&f, "path", path);

@@ -255,6 +255,8 @@ static rp_result clear_run(const char *folder)
 
 rp_result rp_output_create(const char *folder, const rp_scene *scene, bool overwrite, rp_output **out)
 {
+    if (!folder || !scene || !out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_output_create needs a folder, a scene and a place for the output (there is a NULL)");
     bool holds;
     RP_TRY(rp__file_make_folder(folder));
     RP_TRY(refuse_links(folder));
@@ -424,6 +426,8 @@ static rp_result cut_back(const char *folder, const found *f, const rp_scene *sc
 
 rp_result rp_output_resume(const char *folder, rp_output **out, rp_scene **scene, rp_sim **sim)
 {
+    if (!folder || !out || !scene || !sim)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_output_resume needs a folder and places for the output, the scene and the simulation (there is a NULL)");
     if (!rp__io_is_folder(folder))
         return rp__base_fail(RP_NOT_FOUND, "%s is not a folder", folder);
     RP_TRY(refuse_links(folder));
@@ -508,6 +512,8 @@ static rp_result write_frame(rp_output *output, rp_sim *sim)
 
 rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim)
 {
+    if (!output || !sim)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_output_checkpoint needs an output and a simulation (there is a NULL)");
     int64_t step = rp_sim_steps(sim);
     int64_t journal = (int64_t)strlen(rp_sim_journal(sim));
     if (step == output->checkpoint_step && journal == output->checkpoint_journal)
@@ -567,6 +573,8 @@ static rp_result body_rows(rp_output *output, const rp_sim *sim, int64_t step, d
 
 rp_result rp_output_step(rp_output *output, rp_sim *sim, const rp_step_stats *stats)
 {
+    if (!output || !sim || !stats)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_output_step needs an output, a simulation and the numbers of its step (there is a NULL)");
     RP_TRY(rp__io_stats_row(&output->stats, rp_method_find(rp_sim_definition(sim)->method), stats));
     RP_TRY(body_rows(output, sim, stats->step, stats->time));
     RP_TRY(write_actions(output, sim, false));

@@ -50,7 +50,10 @@ static void test_every_method(void **state)
         const rp_method_info *info = rp_method_at(m);
         char method[80];
         snprintf(method, sizeof method, "method=%s", info->name);
-        step_and_look(info, (const char *const[]){ method }, 1);
+        if (strcmp(info->name, "diphasic") == 0) /* it needs a fluid, and grains that are there */
+            step_and_look(info, (const char *const[]){ method, "fluid.density=1000", "material.viscosity=0" }, 3);
+        else
+            step_and_look(info, (const char *const[]){ method }, 1);
         if (strcmp(info->name, "nonsmooth") == 0)
             step_and_look(info, (const char *const[]){ method, "nonsmooth.viscosity=coupled", "nonsmooth.solver=pg" }, 3);
         if (strcmp(info->name, "elastoplastic") == 0)

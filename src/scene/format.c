@@ -1,4 +1,5 @@
 /* The scene written out with every default; it reads back to the same definitions. */
+#include "base/error.h"
 #include "base/param.h"
 #include "scene/scene_internal.h"
 
@@ -457,6 +458,8 @@ static void output(rp__text *out, const rp_output_def *def)
 
 rp_result rp_scene_format(const rp_scene *scene, char **yaml)
 {
+    if (!scene)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_scene_format needs a scene (there is a NULL)");
     rp__text out = { 0 };
     world(&out, scene);
     methods(&out, scene);

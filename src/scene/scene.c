@@ -93,6 +93,8 @@ void rp_scene_destroy(rp_scene *scene)
 
 const rp_sim_def *rp_scene_sim_def(const rp_scene *scene)
 {
+    if (!scene)
+        return NULL;
     return &scene->sim;
 }
 
@@ -108,6 +110,8 @@ const char *rp_scene_file(const rp_scene *scene, int index)
 
 const rp_output_def *rp_scene_output(const rp_scene *scene)
 {
+    if (!scene)
+        return NULL;
     return &scene->output;
 }
 
@@ -123,11 +127,15 @@ const rp_control_def *rp_scene_control(const rp_scene *scene, int index)
 
 const char *rp_scene_title(const rp_scene *scene)
 {
+    if (!scene)
+        return NULL;
     return scene->settings.title;
 }
 
 const char *rp_scene_description(const rp_scene *scene)
 {
+    if (!scene)
+        return NULL;
     return scene->settings.description;
 }
 

@@ -610,6 +610,8 @@ static rp_result estimate_ball(const rp__method *method, const rp_sim_def *def, 
 
 rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes)
 {
+    if (!def || !particles || !bytes)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_estimate needs a definition and places for its numbers (there is a NULL)");
     RP_TRY(rp__sim_check(def));
     const rp__method *method = rp__method_by_name(def->method);
     double count = 0, ball = 0;
@@ -645,6 +647,8 @@ rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *by
 
 rp_result rp_sim_estimate_emitted(const rp_sim_def *def, int64_t *particles)
 {
+    if (!def || !particles)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_estimate_emitted needs a definition and a place for its number (there is a NULL)");
     RP_TRY(rp__sim_check(def));
     double count = 0;
     for (int e = 0; e < def->emitter_count; e++) {

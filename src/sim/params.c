@@ -12,6 +12,8 @@ struct rp_params {
 
 rp_result rp_params_create(const char *name, rp_params **out)
 {
+    if (!name || !out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_params_create needs the name of a method and a place for its parameters (there is a NULL)");
     const rp__method *method = rp__method_by_name(name);
     if (!method)
         return rp__base_fail(RP_NOT_FOUND, "there is no method '%s'", name);
@@ -31,12 +33,14 @@ rp_result rp_params_create(const char *name, rp_params **out)
 
 rp_result rp_params_set(rp_params *params, const char *name, const char *value)
 {
+    if (!params || !name || !value)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_params_set needs parameters, a name and a value (there is a NULL)");
     return rp__param_set_text(params->method->info.params, params->data, name, value);
 }
 
 const void *rp_params_data(const rp_params *params)
 {
-    return params->data;
+    return params ? params->data : NULL;
 }
 
 void rp_params_destroy(rp_params *params)

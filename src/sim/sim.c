@@ -512,31 +512,43 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
 
 double rp_sim_time(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->time;
 }
 
 int64_t rp_sim_steps(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->step;
 }
 
 int64_t rp_sim_frame(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->frame;
 }
 
 bool rp_sim_at_frame(const rp_sim *sim)
 {
+    if (!sim)
+        return false;
     return sim->at_frame;
 }
 
 bool rp_sim_done(const rp_sim *sim)
 {
+    if (!sim)
+        return true;
     return sim->at_frame && frame_time(sim, sim->frame) >= sim->def.duration * (1 - 1e-12);
 }
 
 void rp_sim_set_threads(rp_sim *sim, int threads)
 {
+    if (!sim)
+        return;
     sim->def.threads = threads;
 }
 
@@ -570,16 +582,22 @@ void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag)
 
 const rp_sim_def *rp_sim_definition(const rp_sim *sim)
 {
+    if (!sim)
+        return NULL;
     return &sim->def;
 }
 
 int64_t rp_sim_particle_count(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->particles.count;
 }
 
 int rp_sim_field_count(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->particles.fields;
 }
 
@@ -614,6 +632,8 @@ rp_result rp_sim_grid_fields(rp_sim *sim, const rp_field_view **views, int *coun
 
 int rp_sim_body_count(const rp_sim *sim)
 {
+    if (!sim)
+        return 0;
     return sim->world.body_count;
 }
 
