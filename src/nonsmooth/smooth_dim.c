@@ -1,11 +1,14 @@
 /* Stresses without their alternating part.
  *
  * With trilinear velocities, stresses at nodes that alternate along an axis exert no force: the friction problem leaves them undetermined,
- * and what is in them comes from the start of the solver. The mean [1 2 1] / 4 along each axis takes them out and keeps what is linear;
- * so does [3 2 -1] / 4 at an end. */
+ * and what is in them comes from the start of the solver. The mean [1 2 1] / 4 along each axis, by volume, takes them out and keeps what is linear;
+ * so does [3 2 -1] / 4 at an end that holds something, as at a floor. A stress acts by its volume: that of a node with next to nothing may be of any size, and counts
+ * as little. There, and at a thin surface, nothing is extrapolated. */
 #include "nonsmooth/system.h"
 
 #include "exec/exec.h"
+
+#define THICK 0.4 /* of the volume of its neighbour: an end that is not a thin surface. A node on a floor has half */
 
 typedef struct job {
     const ns_system *y;
@@ -42,18 +45,23 @@ static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t b = begin; b < end; b++)
         for (uint64_t bits = w->y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits), at[3] = { i, i, i };
-            double weight[3] = { 1, 0, 0 };
+            const double *v = w->y->volume;
+            double weight[3] = { 1, 0, 0 }, all;
             int64_t low = beside(w->y, i, w->axis, -1), high = beside(w->y, i, w->axis, 1);
+            int64_t one = low >= 0 ? low : high, two = one >= 0 ? beside(w->y, one, w->axis, low >= 0 ? -1 : 1) : -1;
             if (low >= 0 && high >= 0) {
-                weight[0] = 0.5, weight[1] = weight[2] = 0.25;
+                weight[0] = 2 * v[i], weight[1] = v[low], weight[2] = v[high];
                 at[1] = low, at[2] = high;
-            } else if (low >= 0 || high >= 0) {
-                int64_t one = low >= 0 ? low : high, two = beside(w->y, one, w->axis, low >= 0 ? -1 : 1);
-                if (two >= 0) {
-                    weight[0] = 0.75, weight[1] = 0.5, weight[2] = -0.25;
-                    at[1] = one, at[2] = two;
-                }
+            } else if (two >= 0 && v[i] > THICK * v[one] && v[two] > THICK * v[one]) {
+                weight[0] = 3, weight[1] = 2, weight[2] = -1;
+                at[1] = one, at[2] = two;
+            } else if (one >= 0) {
+                weight[0] = v[i], weight[1] = v[one];
+                at[1] = one;
             }
+            all = weight[0] + weight[1] + weight[2];
+            for (int k = 0; k < 3; k++)
+                weight[k] /= all;
             for (int c = 0; c < w->count; c++)
                 w->to[i * w->stride + c] = weight[0] * w->from[at[0] * w->stride + c] + weight[1] * w->from[at[1] * w->stride + c] +
                                            weight[2] * w->from[at[2] * w->stride + c];

@@ -830,37 +830,3 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
                            .converged = w->converged };
     return RP_OK;
 }
-
-static void dissipation_chunk(void *context, int64_t begin, int64_t end, double *sum)
-{
-    const ns_system *y = context;
-    for (int64_t block = begin; block < end; block++)
-        for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
-            int l = __builtin_ctzll(bits), base = ns_tile_of_local(l);
-            int64_t i = block * RP_BLOCK_NODES + l;
-            const ns_stress *s = &y->stress[i];
-            if (!(s->lambda[0] > 0))
-                continue;
-            double h[RP_DIM * RP_DIM] = { 0 }, gamma[NS_S], power = 0;
-            for (int n = 0; n < y->stencil; n++) {
-                int64_t j = ns_tile_node(y, block, base + y->offset[n]);
-                if (j < 0 || !(y->scale[j] > 0))
-                    continue;
-                for (int a = 0; a < RP_DIM; a++)
-                    for (int b = 0; b < RP_DIM; b++)
-                        h[a * RP_DIM + b] += ns_velocity(y, j)[a] / y->scale[j] * y->g[(i * y->stencil + n) * RP_DIM + b];
-            }
-            ns_strain_of(y, i, h, gamma);
-            for (int k = 1; k < NS_S; k++)
-                power -= 2 * s->lambda[k] * gamma[k];
-            sum[0] += power;
-        }
-}
-
-/* Power that friction takes: -sum_i lambda_T : gamma_T, a:b = 2 <a,b>. */
-double NS(dissipation)(const ns_system *y)
-{
-    double sum;
-    rp__exec_sum(y->grid.blocks, 8, 1, dissipation_chunk, (void *)y, &sum);
-    return sum;
-}

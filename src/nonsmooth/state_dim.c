@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 rp_result NS(save)(const void *state, rp_state *out)
@@ -89,14 +90,14 @@ rp_result NS(restore)(void *state, const rp_state *in)
 
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, REGION, STRESS, PLANES = STRESS + 6 };
 
-/* The case of the friction law: 0 take-off (no stress but rounding of `weight`), 1 stick (inside the cone), 2 slide (on it, to a
+/* The case of the friction law: 0 take-off (nothing acts but rounding of `weight`, with the cohesion of rest or without), 1 stick (inside the cone), 2 slide (on it, to a
  * thousandth). */
 static double region_of(const ns_stress *s, double weight)
 {
-    double tangent = 0;
+    double tangent = 0, acting = s->lambda[0] - s->cohesion;
     for (int k = 1; k < NS_S; k++)
         tangent += s->lambda[k] * s->lambda[k];
-    if (!(s->lambda[0] > 1e-9 * weight))
+    if (!(s->lambda[0] > 1e-9 * weight) || !(acting * acting + tangent > 1e-18 * weight * weight))
         return 0;
     return sqrt(tangent) < (1 - 1e-3) * s->mu * s->lambda[0] ? 1 : 2;
 }
@@ -110,8 +111,21 @@ static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at
         data[(VELOCITY + a) * n + at] = ns_velocity(y, i)[a];
     }
     data[REGION * n + at] = region_of(&y->stress[i], y->skin);
-    data[FRACTION * n + at] = y->room[i] > 0 ? y->volume[i] / y->room[i] : 0;
-    double tangent = 0;
+    /* In a cell that a body all but fills, a particle of any size is more than the room: a tenth of a cell is the least that is divided by. */
+    double least = 0.1 * pow(y->lattice.h, RP_DIM), fraction = y->volume[i] / (y->room[i] > least ? y->room[i] : least);
+    data[FRACTION * n + at] = fraction < 1 ? fraction : 1;
+    /* What takes off has no stress, but what is left of its neighbours' by the smoothing; and no pull is stronger than the cohesion. */
+    double held[NS_S], tangent = 0, bond = y->most_cohesion;
+    bool free_node = data[REGION * n + at] == 0;
+    for (int k = 0; k < NS_S; k++)
+        held[k] = free_node ? 0 : r[k];
+    if (held[0] * NS_TRACE / RP_DIM < -bond) {
+        double pull = -bond * RP_DIM / NS_TRACE;
+        for (int k = 1; k < NS_S; k++)
+            held[k] *= pull / held[0];
+        held[0] = pull;
+    }
+    r = held;
     for (int k = 1; k < NS_S; k++)
         tangent += r[k] * r[k];
     data[PRESSURE * n + at] = r[0] * NS_TRACE / RP_DIM;

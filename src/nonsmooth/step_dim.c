@@ -136,6 +136,36 @@ static void extra(rp_step_stats *stats, const char *name, double value)
     }
 }
 
+/* What a step has to tell beyond the report of its solver. */
+typedef struct step_sums {
+    int64_t library_iterations, viscosity_iterations, rounds, split, merged;
+    double dissipated, made;
+} step_sums;
+
+/* The columns of a table are those of its first row: a step without particles tells the same names. */
+static void tell(const ns_system *y, const ns_report *report, const step_sums *sums, rp_step_stats *stats)
+{
+    stats->nodes = report->stresses;
+    stats->iterations = report->iterations;
+    stats->residual_mean = report->residual_mean;
+    stats->residual_max = report->residual_max;
+    stats->converged = report->converged;
+    extra(stats, "take_off", (double)report->take_off);
+    extra(stats, "stick", (double)report->stick);
+    extra(stats, "slide", (double)report->slide);
+    extra(stats, "contacts", (double)y->contact_count);
+    extra(stats, "stress_scale", y->stress_scale);
+    if (y->params->solver != RP__SOLVER_SWEEPS)
+        extra(stats, "library_iterations", (double)sums->library_iterations);
+    extra(stats, "viscosity_iterations", (double)sums->viscosity_iterations);
+    if (sums->rounds > 0)
+        extra(stats, "viscosity_rounds", (double)sums->rounds);
+    extra(stats, "dissipated_power", sums->dissipated);
+    extra(stats, "energy_made", sums->made);
+    extra(stats, "split", (double)sums->split);
+    extra(stats, "merged", (double)sums->merged);
+}
+
 /* With nothing to start from, a solve may need more sweeps than a step has, and what is left of the weight moves what should rest. The stresses of rest do not
  * depend on the step, so the first are short, sqrt(h / g) / 256, / 64, ...: each starts from the stresses that the one before found. */
 double NS(largest_step)(const void *state, const rp__world *world)
@@ -152,13 +182,20 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
 {
     ns_system *y = state;
     ns_report report = { 0 };
+    step_sums sums = { 0 };
     double t = rp__base_seconds();
     stats->converged = true;
     y->params = world->params;
     y->varied = is_varied(world);
+    y->most_cohesion = 0;
+    for (int m = 0; m < world->def->material_count; m++)
+        y->most_cohesion = world->materials[m].cohesion > y->most_cohesion ? world->materials[m].cohesion : y->most_cohesion;
     if (world->particles->count == 0) {
         y->warm_count = y->warm_contact_count = y->settled = 0;
         y->grid.blocks = 0;
+        y->contact_count = 0;
+        report.converged = true;
+        tell(y, &report, &sums, stats);
         return RP_OK;
     }
     RP_TRY(RP_D(rp__grid_build)(&y->grid, world->particles, 1));
@@ -174,9 +211,8 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(prepare)(y, world, dt));
     RP_LAP(&world->phases, "prepare", t);
     NS(stick_momentum)(y, world, dt);
-    int64_t viscosity_iterations = 0;
     if (is_viscous(world)) {
-        RP_TRY(NS(viscosity)(y, &viscosity_iterations));
+        RP_TRY(NS(viscosity)(y, &sums.viscosity_iterations));
         RP_LAP(&world->phases, "viscosity", t);
     }
     NS(make_frames)(y, dt);
@@ -185,17 +221,16 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     stats->volume_error = NS(volume_error)(y);
     if (world->step % y->params->dump_every == 0 && world->step / y->params->dump_every < y->params->dump_problems)
         RP_TRY(NS(dump_problem)(y, world, dt));
-    int64_t library_iterations = 0;
     if (y->params->solver != RP__SOLVER_SWEEPS)
-        RP_TRY(NS(solve_library)(y, world, dt, &library_iterations));
-    int64_t rounds = 0;
+        RP_TRY(NS(solve_library)(y, world, dt, &sums.library_iterations));
+    NS(keep_unstressed)(y);
     if (is_viscous(world) && y->params->viscosity == RP__VISCOSITY_COUPLED)
-        RP_TRY(NS(solve_coupled)(y, world, dt, &report, &rounds));
+        RP_TRY(NS(solve_coupled)(y, world, dt, &report, &sums.rounds));
     else
         RP_TRY(NS(solve)(y, world, dt, &report));
     RP_LAP(&world->phases, "solve", t);
     NS(stick_forces)(y, world);
-    double dissipated = NS(dissipation)(y);
+    NS(work)(y, dt, &sums.dissipated, &sums.made);
     RP_TRY(NS(report_contacts)(y, world, dt));
     RP_TRY(NS(keep_warm)(y));
     RP_LAP(&world->phases, "keep", t);
@@ -203,28 +238,10 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     if (y->oriented)
         NS(turn)(y, world, dt);
     RP_LAP(&world->phases, "advect", t);
-    int64_t split = 0, merged = 0;
     if (y->params->split || y->params->merge)
-        RP_TRY(NS(split_and_merge)(y, world, &split, &merged));
+        RP_TRY(NS(split_and_merge)(y, world, &sums.split, &sums.merged));
     RP_LAP(&world->phases, "split", t);
-    stats->nodes = report.stresses;
-    stats->iterations = report.iterations;
-    stats->residual_mean = report.residual_mean;
-    stats->residual_max = report.residual_max;
-    stats->converged = report.converged;
-    extra(stats, "take_off", (double)report.take_off);
-    extra(stats, "stick", (double)report.stick);
-    extra(stats, "slide", (double)report.slide);
-    extra(stats, "contacts", (double)y->contact_count);
-    extra(stats, "stress_scale", y->stress_scale);
-    if (y->params->solver != RP__SOLVER_SWEEPS)
-        extra(stats, "library_iterations", (double)library_iterations);
-    extra(stats, "viscosity_iterations", (double)viscosity_iterations);
-    if (rounds > 0)
-        extra(stats, "viscosity_rounds", (double)rounds);
-    extra(stats, "dissipated_power", dissipated);
-    extra(stats, "split", (double)split);
-    extra(stats, "merged", (double)merged);
+    tell(y, &report, &sums, stats);
     y->steps++;
     y->settled++;
     y->last_dt = dt;

@@ -144,6 +144,7 @@ typedef struct ns_system {
     double *u;                  /* node, NS_PAD: momentum, then velocity u*, then w, then u again */
     double *before;             /* node, NS_PAD: w before the last sweep */
     double *older;              /* node, NS_PAD: for the viscosity; then velocities that carry the particles */
+    double *unstressed;         /* node, NS_PAD: u before the stresses act */
     double *other;              /* node, NS_PAD: for the viscosity, made when there is some */
     double stiffness[NS_CORNERS * RP_DIM * NS_CORNERS * RP_DIM]; /* of the viscosity in a cell of size and eta V one */
     double *scale;              /* node: s_j */
@@ -207,6 +208,7 @@ typedef struct ns_system {
 
     double stress_scale;        /* rho (g L + u^2) */
     double strict;              /* factor of the tolerances: rho (g min(L, 4 h) + u^2) over the typical stress */
+    double most_cohesion;       /* of the materials */
     double fall;                /* g L */
     double skin;                /* rho g h: the weight of a layer one cell thick */
     double slow;                /* neighbours that slide past each other more slowly than this are near rest */
@@ -320,8 +322,10 @@ void NS(keep_iterate)(const ns_system *y, ns_iterate *to, double merit);
 void NS(take_iterate)(ns_system *y, const ns_iterate *from);
 void NS(release_iterate)(ns_iterate *iterate);
 
-/* Power taken by friction: -sum lambda : gamma [W]. */
-double NS(dissipation)(const ns_system *y);
+/* work_dim.c: velocities before the stresses act, kept; power taken by friction, -sum lambda_T : gamma_T [W], and the work of the stresses over the step [J]: what they add to the kinetic
+ * energy, less than zero but for rounding and the tolerance. */
+void NS(keep_unstressed)(ns_system *y);
+void NS(work)(const ns_system *y, double dt, double *dissipated, double *made);
 
 /* dump_dim.c: the problem as it stands before the solve, to a file. */
 rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt);

@@ -8,7 +8,7 @@
 
 static void free_node_arrays(ns_system *y)
 {
-    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->other, (void **)&y->viscous,
+    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->unstressed, (void **)&y->other, (void **)&y->viscous,
                         (void **)&y->wide,     (void **)&y->full,   (void **)&y->orientation, (void **)&y->loose,  (void **)&y->cell,
                         (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
                         (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
@@ -34,6 +34,7 @@ rp_result NS(reserve)(ns_system *y)
     y->u = RP_NEW_ARRAY(double, nodes * NS_PAD);
     y->before = RP_NEW_ARRAY(double, nodes * NS_PAD);
     y->older = RP_NEW_ARRAY(double, nodes * NS_PAD);
+    y->unstressed = RP_NEW_ARRAY(double, nodes * NS_PAD);
     y->scale = RP_NEW_ARRAY(double, nodes);
     y->volume = RP_NEW_ARRAY(double, nodes);
     y->bulk = RP_NEW_ARRAY(double, nodes);
@@ -55,7 +56,7 @@ rp_result NS(reserve)(ns_system *y)
     y->partial = RP_NEW_ARRAY(double, blocks * NS_SUMS);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
     y->node_contact = RP_NEW_ARRAY(int32_t, nodes);
-    if (!y->mass || !y->u || !y->before || !y->older || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->loose || !y->room || !y->viscous ||
+    if (!y->mass || !y->u || !y->before || !y->older || !y->unstressed || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->loose || !y->room || !y->viscous ||
         !y->cell || !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->quiet || !y->masked || !y->aliased || !y->partial ||
         !y->contact_first || !y->node_contact) {
         free_node_arrays(y);
