@@ -333,11 +333,11 @@ static bool small_enough(const sweep *w)
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
  * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). Where all of them rest this costs little;
- * a third of the sweeps is spent on it at most, but in the first steps. */
+ * a fifth of the sweeps is spent on it at most, but in the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return (w->first ? 1 : 3) * w->iterations >= p->max_iterations || (w->calm_mean <= 0.1 * p->tolerance && w->calm_largest <= 0.1 * p->tolerance_max);
+    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= 0.1 * p->tolerance && w->calm_largest <= 0.1 * p->tolerance_max);
 }
 
 static void copy_state(dual *y, bool keep)
