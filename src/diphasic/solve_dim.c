@@ -406,19 +406,20 @@ static void mixed_cells(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t c = begin; c < end; c++) {
         int64_t at[3], corner[DP_CORNERS];
-        double sum = y->epsilon * rp__multigrid_row(y->poisson, w->x, c);
+        double sum = 0;
         dp_place(y->cells, c, at);
         dp_corners(y, at, corner);
         for (int n = 0; n < DP_CORNERS; n++)
             for (int a = 0; a < RP_DIM; a++)
                 sum += dp_divergence(y, n, a) * y->scratch[0][RP_DIM * corner[n] + a];
-        w->to[c] = sum;
+        w->to[c] = y->epsilon * w->to[c] + sum;
     }
 }
 
 static void apply_mixed(void *context, const double *x, double *out)
 {
     mixed w = { context, x, out };
+    rp__multigrid_apply(w.y->poisson, x, NULL, out);
     rp__exec_for(w.y->node_count, 512, mixed_nodes, &w);
     rp__exec_for(w.y->cell_count, 512, mixed_cells, &w);
 }
