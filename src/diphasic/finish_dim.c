@@ -33,26 +33,58 @@ static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
     }
 }
 
-/* On bodies: the pressure of the mixture on the nodes inside (and the weight of the fluid that the body keeps away), and the grains that
- * touch. On walls: grains along frictional ones. */
-static void push_bodies(dp_system *y, rp__world *world, double dt)
+static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *impulse, rp__vec3 *turn)
 {
-    for (int64_t j = 0; j < y->node_count && world->body_count; j++) {
-        if (y->inside[j] < 0)
+    rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
+    *impulse = rp__vec3_add(*impulse, force);
+    *turn = rp__vec3_add(*turn, rp__vec3_cross(arm, force));
+}
+
+/* The pressure of the mixture on the nodes inside, the weight of the fluid that the body keeps away, and the grains that touch. */
+void DP(body_push)(const dp_system *y, const rp__world *world, int b, double dt, rp__vec3 *impulse, rp__vec3 *turn, rp__vec3 *pressure)
+{
+    const rp__body *body = &world->bodies[b];
+    for (int64_t j = 0; j < y->node_count; j++) {
+        if (y->inside[j] != b)
             continue;
         int64_t at[3];
         double push[3] = { 0 }, x[3] = { 0 };
         dp_place(y->nodes, j, at);
         DP(pressure_impulse)(y, y->pressure, true, j, push);
-        rp__body *body = &world->bodies[y->inside[j]];
         for (int a = 0; a < RP_DIM; a++) {
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            push[a] -= world->def->fluid->density * y->volume[j] * world->def->gravity[a];
+            push[a] = dt * (push[a] - world->def->fluid->density * y->volume[j] * world->def->gravity[a]);
         }
-        rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(x), body->pose.position);
-        body->force = rp__vec3_add(body->force, force);
-        body->normal_force = rp__vec3_add(body->normal_force, force); /* pressure has no other part */
-        body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
+        add_push(body, push, x, impulse, turn);
+    }
+    if (pressure)
+        *pressure = *impulse;
+    for (int64_t i = 0; i < y->contact_count; i++) {
+        const dp_contact *c = &y->contacts[i];
+        double push[3] = { 0 };
+        for (int a = 0; a < RP_DIM; a++)
+            push[a] = -c->impulse[a];
+        if (c->body == b)
+            add_push(body, push, c->place, impulse, turn);
+    }
+}
+
+/* On bodies, and of the grains along frictional walls. */
+static void push_bodies(dp_system *y, rp__world *world, double dt)
+{
+    for (int b = 0; b < world->body_count; b++) {
+        rp__body *body = &world->bodies[b];
+        rp__vec3 impulse = { 0, 0, 0 }, turn = { 0, 0, 0 }, pressure = { 0, 0, 0 };
+        if (body->present)
+            DP(body_push)(y, world, b, dt, &impulse, &turn, &pressure);
+        body->normal_force = rp__vec3_add(body->normal_force, rp__vec3_scale(1 / dt, pressure)); /* pressure has no other part */
+        body->force = rp__vec3_scale(1 / dt, impulse);
+        body->torque = rp__vec3_scale(1 / dt, turn);
+        if (!body->present || body->def.kind != RP_BODY_FREE)
+            continue;
+        body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
+        rp__body_apply(body, impulse, turn);
+        rp__body_predict(body, dt);
     }
     for (int64_t i = 0; i < y->contact_count; i++) {
         const dp_contact *c = &y->contacts[i];
@@ -60,15 +92,8 @@ static void push_bodies(dp_system *y, rp__world *world, double dt)
         for (int a = 0; a < RP_DIM; a++)
             on[a] = -c->impulse[a] / dt, normal[a] = c->normal[a];
         rp__sim_tell_contact(world, c->body < 0 ? -1 - c->body : 6 + c->body, i, c->place, normal, on, dt);
-        if (c->body < 0) {
-            for (int a = 0; a < 3; a++)
-                world->wall_force[-1 - c->body][a] += on[a];
-            continue;
-        }
-        rp__body *body = &world->bodies[c->body];
-        rp__vec3 force = rp__vec3_load(on), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
-        body->force = rp__vec3_add(body->force, force);
-        body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
+        for (int a = 0; a < RP_DIM && c->body < 0; a++)
+            world->wall_force[-1 - c->body][a] -= c->impulse[a] / dt;
     }
 }
 
@@ -77,14 +102,7 @@ void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange
     job w = { .y = y, .world = world, .dt = dt };
     exchange[0] = exchange[1] = exchange[2] = 0;
     rp__exec_sum(y->node_count, 1024, RP_DIM, fluid_nodes, &w, exchange);
-    for (int b = 0; b < world->body_count; b++)
-        world->bodies[b].force = world->bodies[b].torque = (rp__vec3){ 0, 0, 0 };
     push_bodies(y, world, dt);
-    for (int b = 0; b < world->body_count; b++) {
-        rp__body *body = &world->bodies[b];
-        if (body->present && body->def.kind == RP_BODY_FREE)
-            rp__body_apply(body, rp__vec3_scale(dt, body->force), rp__vec3_scale(dt, body->torque));
-    }
     /* stresses as they are, for the next step */
     memset(y->lambda, 0, (size_t)y->cell_count * DP_S * sizeof(double));
     for (int64_t k = 0; k < y->stress_count; k++) {

@@ -8,7 +8,7 @@
 
 #include "exec/exec.h"
 
-/* Looseness follows the volume of the material, and nothing else: it opens as the cell expands, the same for all; as the cell shrinks what
+/* Looseness follows the volume of the material: it opens as the cell expands, the same for all; as the cell shrinks what
  * is loosest gives most, so that the cell as a whole is packed when its gap is closed, and grains that touch stay so. `part` is the
  * change of the bulk volume of the cell. What the tolerance of the solver lets go too far is kept as a looseness below zero, and given
  * back in the next step: errors do not add up. */

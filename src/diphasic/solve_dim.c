@@ -406,19 +406,20 @@ static void mixed_cells(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t c = begin; c < end; c++) {
         int64_t at[3], corner[DP_CORNERS];
-        double sum = y->epsilon * rp__multigrid_row(y->poisson, w->x, c);
+        double sum = 0;
         dp_place(y->cells, c, at);
         dp_corners(y, at, corner);
         for (int n = 0; n < DP_CORNERS; n++)
             for (int a = 0; a < RP_DIM; a++)
                 sum += dp_divergence(y, n, a) * y->scratch[0][RP_DIM * corner[n] + a];
-        w->to[c] = sum;
+        w->to[c] = y->epsilon * w->to[c] + sum;
     }
 }
 
 static void apply_mixed(void *context, const double *x, double *out)
 {
     mixed w = { context, x, out };
+    rp__multigrid_apply(w.y->poisson, x, NULL, out);
     rp__exec_for(w.y->node_count, 512, mixed_nodes, &w);
     rp__exec_for(w.y->cell_count, 512, mixed_cells, &w);
 }
@@ -571,6 +572,13 @@ static void visit_contact(const job *w, dp_contact *c)
         inverse = j->m[a] > inverse ? j->m[a] : inverse;
     if (!(inverse > 0))
         return;
+    if (c->share > 0) { /* a free body gives way: its contacts act at once, each as if it bore the body alone by its share */
+        double now[3];
+        rp__vec3_store(now, rp__body_velocity_at(&w->world->bodies[c->body], rp__vec3_load(c->place)));
+        for (int a = 0; a < RP_DIM; a++)
+            c->target[a] = now[a];
+        inverse += c->share;
+    }
     for (int a = 0; a < RP_DIM; a++) {
         free[a] = j->m[a] > 0 ? (j->u[a] - c->target[a]) / inverse - c->impulse[a] : 0;
         normal += free[a] * c->normal[a];
@@ -598,6 +606,57 @@ static void visit_contacts(void *context, int64_t begin, int64_t end, int worker
     (void)worker;
     for (int64_t i = begin; i < end; i++)
         visit_contact(w, &w->y->contacts[i]);
+}
+
+/* Velocities of free bodies from all that has pushed them in this step: the pressure on their nodes, the weight of the fluid they keep away and
+ * the grains that touch. Pressure answers to their motion like an added mass; a part of the change at a time keeps light ones stable. */
+static void move_bodies(const job *w)
+{
+    dp_system *y = w->y;
+    const rp_sim_def *def = w->world->def;
+    for (int b = 0; b < w->world->body_count; b++) {
+        rp__body *body = &w->world->bodies[b];
+        if (!body->present || body->def.kind != RP_BODY_FREE)
+            continue;
+        rp__vec3 impulse = { 0, 0, 0 }, turn = { 0, 0, 0 }, before = body->velocity, spin = body->omega;
+        DP(body_push)(y, w->world, b, w->dt, &impulse, &turn, NULL);
+        body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
+        rp__body_apply(body, impulse, turn);
+        double part = body->def.density / (body->def.density + def->fluid->density);
+        body->velocity = rp__vec3_add(rp__vec3_scale(part, body->velocity), rp__vec3_scale(1 - part, before));
+        body->omega = rp__vec3_add(rp__vec3_scale(part, body->omega), rp__vec3_scale(1 - part, spin));
+        for (int64_t j = 0; j < y->node_count; j++) {
+            if (y->inside[j] != b)
+                continue;
+            int64_t at[3];
+            double x[3] = { 0 }, v[3];
+            dp_place(y->nodes, j, at);
+            for (int a = 0; a < RP_DIM; a++)
+                x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
+            rp__vec3_store(v, rp__body_velocity_at(body, rp__vec3_load(x)));
+            for (int a = 0; a < RP_DIM; a++)
+                if (!(y->hold[j] & dp_fluid_hold(a)))
+                    y->held[RP_DIM * j + a] = y->node[j].w[a] = v[a];
+        }
+    }
+}
+
+static void start_bodies(const job *w)
+{
+    dp_system *y = w->y;
+    for (int b = 0; b < w->world->body_count && b < DP_BODIES; b++) {
+        y->body_velocity[b] = w->world->bodies[b].velocity;
+        y->body_omega[b] = w->world->bodies[b].omega;
+    }
+    int count[DP_BODIES] = { 0 };
+    for (int64_t i = 0; i < y->contact_count; i++)
+        if (y->contacts[i].body >= 0)
+            count[y->contacts[i].body]++;
+    for (int64_t i = 0; i < y->contact_count; i++) {
+        dp_contact *c = &y->contacts[i];
+        const rp__body *body = c->body >= 0 ? &w->world->bodies[c->body] : NULL;
+        c->share = body && body->def.kind == RP_BODY_FREE ? count[c->body] * body->inverse_mass : 0;
+    }
 }
 
 /* ---- residual and extrapolation ---- */
@@ -723,6 +782,7 @@ static void one_round(job *w)
         w->backward = half;
         for_columns(y, sweep_column, w);
         rp__exec_for(y->contact_count, 64, visit_contacts, w);
+        move_bodies(w);
     }
 }
 
@@ -745,6 +805,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     double mark = INFINITY;
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
+    start_bodies(&w);
     RP_TRY(solve_pressure(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(set_tilt)(y, world, dt);
     rp__exec_for(y->stress_count, 64, make_operators, &w);

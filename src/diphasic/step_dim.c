@@ -139,6 +139,8 @@ rp_result DP(create)(rp__world *world, int first_field, void **state)
     if (!world->def->fluid)
         return rp__base_fail(RP_BAD_ARGUMENT, "the method diphasic needs a fluid: add 'fluid: {density: 1000, viscosity: 1e-3}' to the scene, or "
                                               "choose nonsmooth for dry grains");
+    if (world->def->body_count > DP_BODIES)
+        return rp__base_fail(RP_UNSUPPORTED, "the scene has %d bodies; the method diphasic takes at most %d", world->def->body_count, DP_BODIES);
     for (int m = 0; m < world->def->material_count; m++) {
         const rp_material_def *material = &world->def->materials[m];
         if (material->cohesion > 0 || material->anisotropy > 0 || material->viscosity > 0 || material->model != RP_MODEL_SAND)

@@ -24,7 +24,7 @@
 #define DP(name) RP_D(rp__diphasic_##name)
 #define DP_INLINE static inline __attribute__((always_inline))
 
-enum { DP_CORNERS = 1 << RP_DIM };
+enum { DP_CORNERS = 1 << RP_DIM, DP_BODIES = 64 /* at most */ };
 #if RP_DIM == 2
 enum { DP_S = 3 };           /* coefficients of a stress */
 #define DP_TRACE 2.0         /* Tr χ(e_N) */
@@ -85,6 +85,7 @@ typedef struct dp_contact {
     int32_t body;                 /* -1 - face: a wall */
     double normal[RP_DIM], target[RP_DIM], place[3];
     double mu;
+    double share;                 /* of a free body: its contacts over its mass */
     double impulse[RP_DIM], before[RP_DIM]; /* on the grains */
 } dp_contact;
 
@@ -151,6 +152,7 @@ typedef struct dp_system {
 
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
+    rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
     double *coupling;             /* b = dt β V of nodes */
     double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
@@ -261,6 +263,9 @@ rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
+/* Impulse on a body over the step, as things stand: pressure, weight of the fluid kept away, grains. */
+void DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt, rp__vec3 *impulse, rp__vec3 *turn,
+                   rp__vec3 *pressure /* the part of the pressure, may be NULL */);
 void DP(filter_pressure)(dp_system *y, const double gravity[3]);
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);

@@ -308,12 +308,10 @@ static void cycle(rp__multigrid *mg, int at)
     }
     level *c = &mg->level[at + 1];
     smooth(l, 0);
-    smooth(l, 0);
     work w = { .l = l, .to = c };
     rp__exec_for(c->n[1] * c->n[2], lines_a_chunk(c), down_lines, &w);
     cycle(mg, at + 1);
     rp__exec_for(l->n[1] * l->n[2], lines_a_chunk(l), up_lines, &w);
-    smooth(l, 1);
     smooth(l, 1);
 }
 
