@@ -5,6 +5,7 @@
  * hourglass on 8 cores. */
 #include "base/timer.h"
 
+#include <math.h>
 #include <repose/grains.h>
 #include <repose/scene.h>
 #include <stdio.h>
@@ -79,6 +80,20 @@ static void see_bodies(scenery *w)
         rp_sim_body(w->sim, b, &w->bodies[b]);
 }
 
+/* A bound of how far bodies went: none of a scene is larger than its domain. */
+static double moved(const scenery *w, double dt)
+{
+    const rp_sim_def *def = rp_sim_definition(w->sim);
+    double size = 0, most = 0;
+    for (int d = 0; d < 3; d++)
+        size = fmax(size, def->upper[d] - def->lower[d]);
+    for (int b = 0; b < w->frame.body_count; b++) {
+        const double *v = w->bodies[b].velocity, *t = w->bodies[b].angular_velocity;
+        most = fmax(most, dt * (sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + size * sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])));
+    }
+    return most;
+}
+
 static rp_result one_frame(scenery *w, double dt, bool counts, spent *s)
 {
     int64_t n = rp_sim_particle_count(w->sim);
@@ -106,7 +121,7 @@ static rp_result one_frame(scenery *w, double dt, bool counts, spent *s)
     g.count = n;
     wall = rp__base_seconds(), used = work();
     if (result == RP_OK)
-        result = rp_upsample_step(w->fine, &g, &w->frame, 0.01, dt);
+        result = rp_upsample_step(w->fine, &g, &w->frame, moved(w, dt), dt);
     if (counts)
         lap(s, 1, wall, used), s->frames++;
     return result;

@@ -28,6 +28,7 @@ typedef struct rp__follow_rules {
 typedef struct rp__follow_block {
     float low[3], high[3];        /* around its grains */
     float clear;                  /* no body is nearer than this to any of them, when above 0 */
+    bool stale;                   /* what its grains know of their distance to bodies does not hold any more */
     bool still;                   /* nothing moved in the last step, and nothing falls */
     int32_t falling;              /* grains on which gravity acts */
 } rp__follow_block;

@@ -131,8 +131,9 @@ void rp__grains_obstacles_free(rp__obstacles *o);
 double rp__grains_body_distance(const rp__obstacles *o, const double x[3], double range);
 /* Takes a point out of walls and bodies; `home` is where its owner is. */
 void rp__grains_keep_out(const rp__obstacles *o, double margin, const double home[3], double x[3]);
-/* A ball of this radius out of the bodies, without its speed into them (they are taken to stand still); true when it touched one. */
-bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3]);
+/* A ball of this radius out of the bodies, without its speed into them (they are taken to stand still); true when it touched one.
+ * *gap: how far the nearest is. */
+bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3], double *gap);
 double rp__grains_margin(const rp_samples_def *def, double unit_volume);
 
 /* ---- new samples ---- */

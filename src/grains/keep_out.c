@@ -160,11 +160,12 @@ void rp__grains_keep_out(const rp__obstacles *o, double margin, const double hom
         memcpy(x, before, sizeof before);
 }
 
-bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3])
+bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3], double *gap)
 {
     bool met = false;
     for (int k = 0; k < 16; k++) { /* from one body into another, into a wall and back, or by a bound that falls short */
         double g[3] = { 0, 0, 0 }, d = nearest_body(o, x, g), speed = 0;
+        *gap = d;
         if (d >= radius)
             break;
         met = true;

@@ -17,6 +17,7 @@ struct rp_upsample {
     rp__guides guides;
     int64_t count, capacity;
     float *x[3], *v[3];
+    float *gap;                   /* no body is nearer to the grain */
     uint8_t *tone;
     float *spare;
     uint32_t *key, *key_spare;
@@ -41,7 +42,7 @@ static rp_result reserve(rp_upsample *u, int64_t count)
     if (need > u->capacity) {
         int64_t capacity = need + need / 4;
         void **planes[] = { (void **)&u->x[0], (void **)&u->x[1], (void **)&u->x[2], (void **)&u->v[0], (void **)&u->v[1], (void **)&u->v[2],
-                            (void **)&u->spare, (void **)&u->key, (void **)&u->key_spare, (void **)&u->order, (void **)&u->order_spare };
+                            (void **)&u->gap, (void **)&u->spare, (void **)&u->key, (void **)&u->key_spare, (void **)&u->order, (void **)&u->order_spare };
         for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
             float *grown = rp__base_realloc_array(*planes[k], (size_t)capacity, sizeof *grown);
             if (!grown)
@@ -68,7 +69,7 @@ static void pad(rp_upsample *u)
 static void wake(rp_upsample *u)
 {
     for (int64_t b = 0; b * RP_FOLLOW_BLOCK < u->count; b++)
-        u->blocks[b] = (rp__follow_block){ .clear = -1 };
+        u->blocks[b] = (rp__follow_block){ .clear = -1, .stale = true };
 }
 
 void rp_upsample_destroy(rp_upsample *u)
@@ -81,7 +82,7 @@ void rp_upsample_destroy(rp_upsample *u)
         rp__base_free(u->guides.x[d]);
         rp__base_free(u->guides.v[d]);
     }
-    void *all[] = { u->tone, u->spare, u->key, u->key_spare, u->order, u->order_spare, u->blocks, u->guides.first, u->guides.fastest, u->guides.cell,
+    void *all[] = { u->gap, u->tone, u->spare, u->key, u->key_spare, u->order, u->order_spare, u->blocks, u->guides.first, u->guides.fastest, u->guides.cell,
                     u->guides.order };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         rp__base_free(all[k]);
@@ -382,19 +383,30 @@ static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, i
     }
     farthest = sqrt(farthest) * (double)s->rules.dt;
     b->clear -= (float)farthest + s->bodies_moved;
-    if (b->clear > (float)radius)
+    if (b->clear > (float)radius) {
+        b->stale = true;
         return;
+    }
     double reach = sqrt(half) + farthest;
     b->clear = (float)(rp__grains_body_distance(s->obstacles, middle, 4 * reach + 8 * radius) - reach);
     if (b->clear > 4 * (float)radius + 3 * (float)reach)
         b->clear = 4 * (float)radius + 3 * (float)reach; /* the search goes no farther */
-    if (b->clear > (float)radius)
+    if (b->clear > (float)radius) {
+        b->stale = true;
         return;
+    }
+    bool stale = b->stale;
+    b->stale = false;
     for (int64_t i = begin; i < end; i++) {
-        double x[3], v[3];
+        double x[3], v[3], gap;
         for (int d = 0; d < 3; d++)
             x[d] = u->def.room.lower[d] + (double)u->x[d][i], v[d] = (double)u->v[d][i];
-        if (!rp__grains_push(s->obstacles, radius, x, v))
+        u->gap[i] -= (float)(sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * (double)s->rules.dt) * 1.0001f + s->bodies_moved;
+        if (!stale && u->gap[i] > (float)radius)
+            continue;
+        bool met = rp__grains_push(s->obstacles, radius, x, v, &gap);
+        u->gap[i] = (float)gap;
+        if (!met)
             continue;
         for (int d = 0; d < 3; d++)
             u->x[d][i] = (float)(x[d] - u->def.room.lower[d]), u->v[d][i] = (float)v[d];
@@ -415,6 +427,7 @@ static void step_blocks(void *context, int64_t begin, int64_t end, int worker)
         rp__grains_follow(&u->guides, &s->rules, block, first, last, u->x, u->v);
         if (was && block->still) {
             block->clear -= s->bodies_moved;
+            block->stale = block->stale || s->bodies_moved > 0;
             continue;
         }
         meet_walls(s, first, last);
