@@ -156,12 +156,16 @@ static void swap_ends(rp__contact_candidate *c)
 }
 
 /* Two segments that were on one side of each other and are now seen on the other have gone through: the normal is turned back, and the
- * depth is what they must go to be as they were. */
-static void keep_side(const search *q, rp__contact_candidate *c, const rp__collide_capsule *a, const rp__collide_capsule *b)
+ * depth is what they must go to be as they were. Only where they are nearest between their ends: past its end a segment may go round. */
+static void keep_side(const search *q, rp__contact_candidate *c, const rp__collide_capsule *a, const rp__collide_capsule *b, const rp__collide_touch *t)
 {
-    int now = rp__collide_side(a, b);
+    const double end = 1e-3;
+    bool between = t->s > end && t->s < 1 - end && t->t > end && t->t < 1 - end;
+    int now = between ? rp__collide_side(a, b) : 0;
     const rp__collide_record *old = NULL;
     c->side = now;
+    if (!between)
+        return;
     for (uint64_t slot = 0; slot < 2 && !old; slot++) {
         rp__collide_key key = { c->key.a, c->key.b, slot };
         old = rp__collide_find(q->s->memory, q->s->memory_count, &key);
@@ -201,7 +205,7 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
         c.mu = sqrt(mu[0] * mu[1]);
         c.along = rp__vec3_sub(a.q, a.p);
         if (pair->a >= q->grains.count && pair->b >= q->grains.count)
-            keep_side(q, &c, &a, &b);
+            keep_side(q, &c, &a, &b, &t[k]);
         if (c.key.a > c.key.b)
             swap_ends(&c);
         RP_TRY(add(q->s, &c));

@@ -160,7 +160,6 @@ rp_result rp__scene_groom(const rp__groom *m, const rp_shape *shape, const rp__p
             continue;
         }
         grow(m, root, normal, radius, (uint64_t)k, nodes);
-        keep_out(m, shape, pose, radius, nodes);
         bool leads = m->clump_size < 2 || k % m->clump_size == 0;
         if (leads)
             memcpy(guide, nodes, 3 * (size_t)(m->segments + 1) * sizeof *nodes);
@@ -169,6 +168,7 @@ rp_result rp__scene_groom(const rp__groom *m, const rp_shape *shape, const rp__p
             for (int a = 0; a < 3; a++)
                 nodes[3 * i + a] += t * (guide[3 * i + a] - nodes[3 * i + a]);
         }
+        keep_out(m, shape, pose, radius, nodes);
         result = rp__scene_strands_add(out, nodes, (int)m->segments + 1);
         k++;
     }
