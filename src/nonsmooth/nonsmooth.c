@@ -192,9 +192,8 @@ static int scene_fields(const rp_sim_def *def, const void *unused, rp_field_info
     return count;
 }
 
-static const char *const extras[] = { "take_off",          "stick",                "slide",            "contacts",         "stress_scale", "library_iterations",
-                                      "volume_iterations", "viscosity_iterations", "viscosity_rounds", "dissipated_power", "split",        "merged",
-                                      NULL };
+static const char *const extras[] = { "take_off",         "stick",       "slide", "contacts", "stress_scale", "library_iterations", "viscosity_iterations", "viscosity_rounds",
+                                      "dissipated_power", "energy_made", "split", "merged",   NULL };
 static const char *const phases[] = { "sort", "assemble", "prepare", "viscosity", "frames", "solve", "keep", "volume", "advect", "split", NULL };
 
 const rp__method rp__nonsmooth_method = {
