@@ -116,6 +116,21 @@ static rp__vec3 impulse_of(const rp__contact_system *y, int64_t i)
     return sum;
 }
 
+/* Where a contact is: on the grain or fibre that is its first end. */
+static rp__vec3 place_of(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c)
+{
+    if (rp__contact_is_fibre(s, c->end[0].object)) {
+        const rp__rod *rod = rp__contact_fibre_of(s, c->end[0].object)->rod;
+        rp__vec3 x = rp__rod_node(rod, c->end[0].part);
+        if (c->end[0].place > 0)
+            x = rp__vec3_axpy(c->end[0].place, rp__vec3_sub(rp__rod_node(rod, c->end[0].part + 1), x), x);
+        return rp__vec3_add(x, c->end[0].arm);
+    }
+    const rp__particles *p = world->particles;
+    int32_t g = c->end[0].object;
+    return rp__vec3_add(rp__vec3_make(p->x[0][g], p->x[1][g], p->x[2][g]), c->end[0].arm);
+}
+
 /* What walls and bodies felt. */
 static void report_forces(rp__contact_state *s, rp__world *world, double dt)
 {
@@ -132,23 +147,16 @@ static void report_forces(rp__contact_state *s, rp__world *world, double dt)
         }
         if (c->body >= 0) {
             rp__body *body = &world->bodies[c->body];
-            rp__vec3 arm;
-            if (c->end[1].object != NOTHING)
-                arm = c->end[1].arm;
-            else if (rp__contact_is_fibre(s, c->end[0].object)) {
-                const rp__rod *rod = rp__contact_fibre_of(s, c->end[0].object)->rod;
-                rp__vec3 x = rp__rod_node(rod, c->end[0].part);
-                if (c->end[0].place > 0)
-                    x = rp__vec3_axpy(c->end[0].place, rp__vec3_sub(rp__rod_node(rod, c->end[0].part + 1), x), x);
-                arm = rp__vec3_sub(rp__vec3_add(x, c->end[0].arm), body->pose.position);
-            } else {
-                const rp__particles *p = world->particles;
-                int32_t g = c->end[0].object;
-                rp__vec3 x = { p->x[0][g], p->x[1][g], p->x[2][g] };
-                arm = rp__vec3_sub(rp__vec3_add(x, c->end[0].arm), body->pose.position);
-            }
+            rp__vec3 arm = c->end[1].object != NOTHING ? c->end[1].arm : rp__vec3_sub(place_of(s, world, c), body->pose.position);
             body->force = rp__vec3_add(body->force, force);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
+        }
+        if (c->body >= 0 || (c->wall >= 0 && world->touches)) {
+            double at[3], n[3], on[3];
+            rp__vec3_store(at, place_of(s, world, c));
+            rp__vec3_store(n, y->axis[i][0]);
+            rp__vec3_store(on, force);
+            rp__sim_tell_contact(world, c->body >= 0 ? 6 + c->body : c->wall, i, at, n, on, dt);
         }
     }
 }

@@ -175,8 +175,8 @@ static void contacts_add_up(void **unused)
 {
     (void)unused;
     static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6"),
-                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"), "method: pbd\n" TRAY("0.6") };
-    for (int m = 0; m < 5; m++) {
+                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"), "method: pbd\n" TRAY("0.6"), "method: contact\n" TRAY("0.6") };
+    for (int m = 0; m < 6; m++) {
         rp_sim *sim = make(methods[m]), *plain = make(methods[m]);
         const rp_contact *list;
         int64_t count;
