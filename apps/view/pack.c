@@ -147,22 +147,32 @@ typedef struct planes {
     const rp_field_view *position, *volume, *material, *id;
 } planes;
 
+/* Least and largest finite value of a component; positions are doubles everywhere, the rest is for frames of other programs. */
+static void widen(const rp_field_view *x, int d, double *low, double *high)
+{
+    const double *plane = x->info.type == RP_F64 ? (const double *)x->data + d * x->stride : NULL;
+    double a = *low, b = *high;
+    for (int64_t i = 0; i < x->count; i++) {
+        double v = plane ? plane[i] : number_at(x, d, i);
+        a = v < a && v > -1e30 ? v : a;
+        b = v > b && v < 1e30 ? v : b;
+    }
+    *low = a, *high = b;
+}
+
 /* The box of the positions sent: the domain, wider where grains have left it. At rest it does not change, nor do the bytes. */
 static void find_box(const rp_frame *frame, const rp_field_view *x, wire_header *h, double lower[3], double size[3])
 {
     for (int d = 0; d < 3; d++) {
         double low = d < frame->dim ? frame->lower[d] : 0, high = d < frame->dim ? frame->upper[d] : 0;
-        for (int64_t i = 0; x && i < frame->count; i++) {
-            double v = number_at(x, d, i);
-            if (v < low && v > -1e30)
-                low = v;
-            if (v > high && v < 1e30)
-                high = v;
-        }
+        if (x)
+            widen(x, d, &low, &high);
         h->lower[d] = (float)low;
+        if ((double)h->lower[d] > low) /* rounded up: one grain would lie outside */
+            h->lower[d] = nextafterf(h->lower[d], -INFINITY);
         lower[d] = (double)h->lower[d];
         h->size[d] = (float)(high - lower[d]);
-        if (lower[d] + (double)h->size[d] < high) /* rounded down: one grain would lie outside */
+        if (lower[d] + (double)h->size[d] < high)
             h->size[d] = nextafterf(h->size[d], INFINITY);
         size[d] = (double)h->size[d];
     }
@@ -187,11 +197,19 @@ static void pack_bodies(const rp_frame *frame, uint8_t *to)
 static void pack_positions(const rp_field_view *x, const wire_buffer *b, int64_t count, const double lower[3], const double size[3],
                            uint8_t *to)
 {
-    for (int64_t k = 0; k < count; k++)
-        for (int d = 0; d < 3; d++) {
-            uint16_t q = wire_quantise(number_at(x, d, b->index[k]), lower[d], size[d]);
-            *to++ = (uint8_t)q;
-            *to++ = (uint8_t)(q >> 8);
+    const double *p = x->info.type == RP_F64 ? x->data : NULL;
+    double factor[3];
+    for (int d = 0; d < 3; d++)
+        factor[d] = size[d] > 0 ? 65535 / size[d] : 0;
+    for (int64_t k = 0; k < count; k++, to += 6)
+        for (int d = 0; d < 3; d++) { /* wire_quantise, without its division */
+            int64_t i = b->index[k];
+            double v = ((p ? p[d * x->stride + i] : number_at(x, d, i)) - lower[d]) * factor[d] + 0.5;
+            v = v > 0 ? v : 0;
+            v = v < 65535 ? v : 65535;
+            uint32_t q = (uint32_t)(int32_t)v;
+            to[2 * d] = (uint8_t)q;
+            to[2 * d + 1] = (uint8_t)(q >> 8);
         }
 }
 
@@ -228,7 +246,7 @@ static double find_radii(const rp_frame *frame, const rp_sim_def *sim, const pla
             radius = p->volume ? rp_stage_radius(sim, volume, p->material ? (int)number_at(p->material, 0, i) : 0) : 0.25 * sim->cell_size;
         before = volume;
         b->values[i] = radius;
-        largest = fmax(largest, radius);
+        largest = radius > largest ? radius : largest;
     }
     return largest;
 }
@@ -253,25 +271,19 @@ static int64_t choose(const rp_frame *frame, const planes *p, uint32_t stride, w
 /* Those that thinner frames keep to the front, in their order. */
 static void order(const planes *p, uint32_t stride, int64_t count, wire_buffer *b)
 {
-    int32_t *sorted = (int32_t *)b->values; /* scratch: as many doubles as particles */
+    int32_t *sorted = (int32_t *)b->values; /* scratch: there are as many doubles as particles */
+    uint8_t *place = (uint8_t *)(sorted + count);
     int64_t first[WIRE_LEVELS + 1] = { 0 };
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t k = 0; k < count; k++) {
-            int64_t id = id_at(p->id, b->index[k]);
-            int level = 0;
-            while (level < WIRE_LEVELS - 1 && wire_keeps(id, stride << (level + 1)))
-                level++;
-            int place = WIRE_LEVELS - 1 - level; /* the thinnest first */
-            if (pass == 0)
-                first[place + 1]++;
-            else
-                sorted[first[place]++] = b->index[k];
-        }
-        for (int l = 0; l < WIRE_LEVELS && pass == 0; l++) {
-            first[l + 1] += first[l];
-            b->level[WIRE_LEVELS - 1 - l] = (uint32_t)first[l + 1];
-        }
+    for (int64_t k = 0; k < count; k++) {
+        place[k] = (uint8_t)(WIRE_LEVELS - 1 - wire_level(id_at(p->id, b->index[k]), stride, WIRE_LEVELS - 1)); /* the thinnest first */
+        first[place[k] + 1]++;
     }
+    for (int l = 0; l < WIRE_LEVELS; l++) {
+        first[l + 1] += first[l];
+        b->level[WIRE_LEVELS - 1 - l] = (uint32_t)first[l + 1];
+    }
+    for (int64_t k = 0; k < count; k++)
+        sorted[first[place[k]]++] = b->index[k];
     memcpy(b->index, sorted, (size_t)count * sizeof *sorted);
 }
 
@@ -283,7 +295,9 @@ void wire_thin(wire_buffer *b, uint32_t times)
         k++;
     if (k == 0 || !wire_read_header(b->bytes, b->size, &h))
         return;
-    uint32_t all = h.count, kept = b->level[k] < all ? b->level[k] : all;
+    uint32_t all = h.count, kept = b->level[k];
+    if (kept >= all) /* it is not ordered, or so small that all stay */
+        return;
     uint8_t *grains = b->bytes + WIRE_HEADER + WIRE_LOOK + (size_t)h.bodies * WIRE_BODY, *to = grains + (size_t)kept * 6;
     const uint8_t *from = grains + (size_t)all * 6;
     for (int plane = 0; plane < ((h.flags & (WIRE_PALETTE | WIRE_VALUE)) != 0) + ((h.flags & WIRE_RADIUS) != 0); plane++) {
@@ -317,6 +331,8 @@ rp_result wire_pack(const rp_frame *frame, const rp_sim_def *sim, const wire_pal
                       .serial = serial };
     find_box(frame, p.position, &h, lower, size);
     h.count = (uint32_t)choose(frame, &p, stride, out);
+    for (int k = 0; k < WIRE_LEVELS; k++)
+        out->level[k] = h.count;
     if (wish->ordered)
         order(&p, stride, h.count, out);
     double largest = find_radii(frame, sim, &p, out);

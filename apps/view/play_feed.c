@@ -198,6 +198,12 @@ static bool on_message(feed *f, client *c, const message *m)
         client_ack(c);
         return true;
     }
+    if (m->kind == MESSAGE_QUALITY) {
+        wire_wish wish = client_wish(c);
+        wish.stride = m->stride;
+        client_set_wish(c, &wish);
+        return true;
+    }
     pthread_mutex_lock(&p->lock);
     if (p->queued > 0 && m->kind == MESSAGE_TOOL && p->queue[p->queued - 1].kind == MESSAGE_TOOL && p->queue[p->queued - 1].down == m->down)
         p->queue[p->queued - 1] = *m; /* only where the pointer is now matters */
@@ -255,6 +261,7 @@ static void publish(play_feed *p)
     rp_result result = rp_frame_collect(p->sim, fields, &frame);
     if (result == RP_OK) {
         find_range(p, &frame);
+        p->wish.ordered = server_thinnest(p->server, &p->base) > 1;
         result = wire_pack(&frame, rp_scene_sim_def(p->scene), &p->palette, &p->wish, (uint32_t)(++p->serial), slot);
         rp_frame_free(&frame);
     }

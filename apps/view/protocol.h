@@ -54,6 +54,8 @@ double wire_restore(uint16_t q, double lower, double size);
 /* Whether the grain of this id is among one in `stride` (a power of two): by a hash, so that neighbours in memory or in space do not
  * vanish together, and the same grain stays from frame to frame. */
 bool wire_keeps(int64_t id, uint32_t stride);
+/* How often a stride can be doubled, at most `most` times, and still keep this grain, which `stride` keeps. */
+int wire_level(int64_t id, uint32_t stride, int most);
 uint32_t wire_stride(int64_t count, int64_t most);
 
 /* ---- packing a frame ---- */

@@ -352,6 +352,23 @@ static void wake(client *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+uint32_t server_thinnest(server *s, const feed *f)
+{
+    uint32_t thin = 1;
+    pthread_mutex_lock(&s->lock);
+    for (int k = 0; k < SERVER_CLIENTS; k++) {
+        client *c = &s->clients[k];
+        if (!c->connection || c->feed != f)
+            continue;
+        pthread_mutex_lock(&c->lock);
+        thin = c->thin > thin ? c->thin : thin;
+        thin = c->wish.stride > thin ? c->wish.stride : thin;
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return thin;
+}
+
 void server_wake(server *s, const feed *f)
 {
     pthread_mutex_lock(&s->lock);

@@ -27,6 +27,8 @@ int server_port(const server *s);
 /* Pages that watch now. */
 int server_clients(server *s);
 
+/* The largest stride that a client of this feed is sent frames with: 1 when all of them keep up. */
+uint32_t server_thinnest(server *s, const feed *f);
 /* Something new may be there: wakes the senders of all clients of this feed. Never waits for a client. */
 void server_wake(server *s, const feed *f);
 /* The same text to all of them. */
