@@ -50,6 +50,7 @@ int report_failure(const char *doing, rp_result result)
     case RP_BAD_SCENE:
     case RP_BAD_ARGUMENT:
     case RP_TOO_LARGE:
+    case RP_UNSUPPORTED: /* the method says what it cannot do */
         return EXIT_SCENE;
     case RP_DIVERGED:
         return EXIT_DIVERGED;

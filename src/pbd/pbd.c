@@ -274,11 +274,16 @@ static bool grains_settled(const rp_sim_def *def, const void *params)
     return ((const rp__pbd_params *)params)->settle;
 }
 
+static const char *const extras[] = { "contacts", "touches", "overlap", "moving", NULL };
+static const char *const phases[] = { "sort", "pairs", "surfaces", "pack", "sweeps", "move", NULL };
+
 const rp__method rp__pbd_method = {
     .info = { .name = "pbd",
               .summary = "position-based grains: balls of one radius with remembered contact forces, large steps, interactive",
               .params = table,
-              .fields = fields },
+              .fields = fields,
+              .extras = extras,
+              .phases = phases },
     .params_size = sizeof(rp__pbd_params),
     .dims = 1 << 2 | 1 << 3,
     .create = create,

@@ -157,6 +157,8 @@ def finite(run):
 def emitted_mass(run):
     """Mass of one emitted particle: spacing^d φ_max fill ρ; None when there are several sorts."""
     sorts = set()
+    if capability(run.method, "grains"):
+        return None
     for e in run.scene.get("emitters", []):
         m = run.scene["materials"][e["material"]] if "material" in e else run.materials[0]
         volume = run.h ** run.dim / e.get("per_cell", 8)
@@ -171,6 +173,8 @@ def mass(run):
     emitted, gone = run.column("emitted"), run.column("removed") + run.column("outside")
     steps = np.array([int(r["step"]) for r in run.stats])
     start = run.frames[0].mass.sum()
+    if capability(run.method, "grains") and run.scene.get("emitters"):
+        return
     for f in run.frames[1:]:
         upto = steps <= f.step
         if emitted[upto].sum() > 0 and one is None:
@@ -213,7 +217,7 @@ def three_of(row, names):
 
 def momentum(run):
     """From frame to frame: Δ Σ m v = ∫ (M g - forces on walls and bodies) dt + momentum of what was emitted."""
-    if not run.frames:
+    if not run.frames or capability(run.method, "fluid"):
         return
     one, rows = emitted_mass(run), by_step(run)
     v_emit = [geometry.three(e.get("velocity", [0, 0, 0])) for e in run.scene.get("emitters", [])]
@@ -256,7 +260,7 @@ def energy(run):
     """Motion and height of the grains, less the work of bodies and what emitters bring, never grows.
 
     The work of a body on the grains is at most -(F·v + T·ω) dt with its velocity after the step: contacts only dissipate."""
-    if len(run.stats) < 2 or not run.frames:
+    if len(run.stats) < 2 or not run.frames or capability(run.method, "fluid"):
         return
     for axis in range(run.dim):
         if run.wall(axis, 0) == "periodic" and run.gravity[axis] != 0:
@@ -410,7 +414,7 @@ def packing(run):
 def volume(run):
     """The volume that grains occupy is what was put in, and nowhere are they packed more tightly than possible. Both beyond what
     the sampling of the first frame has: particles that are whole beside a body begin a little tight."""
-    if not capability(run.method, "stress", True):
+    if not capability(run.method, "stress", True) or capability(run.method, "grains"):
         return
     numbers = list(packing(run))
     if not numbers:
@@ -468,7 +472,7 @@ def converged(run):
 
 def at_rest(run):
     """What must be at rest is: slow at the end, and where it was."""
-    if not run.scene["x-soak"].get("rest") or not capability(run.method, "stress", True) or len(run.frames) < 4:
+    if not run.scene["x-soak"].get("rest") or not capability(run.method, "stress", True) or capability(run.method, "grains") or len(run.frames) < 4:
         return
     f, g = run.frames[-1], np.linalg.norm(run.gravity)
     if f.time < 0.3 or not f.count:

@@ -8,6 +8,9 @@ CAPABILITIES = {
     "nonsmooth": {"anisotropic": True, "cohesive": True},
     "elastoplastic": {"elastic": True, "short_steps": True, "cohesive": True},
     "ballistic": {"stress": False},
+    "pbd": {"grains": True},        # single grains: their size and packing are their own, not the material's
+    "contact": {"grains": True},
+    "diphasic": {"fluid": True},    # what the fluid takes is not in the files: neither momentum nor energy of the grains is kept
 }
 
 
@@ -196,6 +199,12 @@ class Maker:
         if self.method == "elastoplastic":
             scene["duration"] = number(min(self.duration, 0.5))
             scene["elastoplastic"] = {"transfer": r.choice(["apic", "apic", "flip", "aflip"]), "kernel": r.choice(["quadratic", "quadratic", "cubic"])}
+        if capability(self.method, "fluid"):
+            scene["fluid"] = {"density": 1000, "viscosity": number(10 ** r.uniform(-3, -1))}
+        if self.method == "contact":   # every grain costs: few and large ones, for a short while
+            scene["duration"] = number(min(self.duration, 0.2))
+            for item in self.grains + self.emitters:
+                item["per_cell"] = 0.5 if self.dim == 2 else 0.3
         if self.method == "ballistic":
             scene["ballistic"] = {"restitution": number(r.uniform(0, 0.9))}
         return scene
