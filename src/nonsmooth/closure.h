@@ -14,7 +14,7 @@ enum { NS_FIRST_STEPS = 4 };
  * the particle itself moves would hand its gradient back to it for ever. Test: lone_particles_keep_no_gradient. */
 #define NS_OTHERS 0.01
 
-/* Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size. Test: ellipsoids_stay_bounded. */
+/* Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size. Tests: ellipsoids_are_clamped, stirred_particles_stay_few. */
 #define NS_DRAWN 8.0
 
 /* Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. Test: stirred_particles_stay_few. */
@@ -60,7 +60,7 @@ static inline double ns_dilation(double over, bool inside, double k, double tole
 /* ---- null modes ---- */
 
 /* Nodes with this part of a cell of room, filled by this part, and all around them too, are inside: there particles are carried by velocities without the part that alternates
- * from node to node, which no stress sees. Test: alternating_motion_moves_no_grains. */
+ * from node to node, which no stress sees. */
 #define NS_ROOMY 0.3
 #define NS_FILLED 0.6
 

@@ -1,14 +1,17 @@
 /* Stresses without their alternating part.
  *
  * With trilinear velocities, stresses at nodes that alternate along an axis exert no force: the friction problem leaves them undetermined,
- * and what is in them comes from the start of the solver. The mean [1 2 1] / 4 along each axis, by volume, takes them out and keeps what is linear;
- * so does [3 2 -1] / 4 at an end that holds something, as at a floor. A stress acts by its volume: that of a node with next to nothing may be of any size, and counts
+ * and what is in them comes from the start of the solver. The mean [1 2 1] / 4 along each axis, by how full the nodes are, takes them out and keeps what is
+ * linear inside; so does [3 2 -1] / 4 at an end that is full, as at a floor. A stress acts by its volume: that of a node with next to nothing may be of any size, and counts
  * as little. There, and at a thin surface, nothing is extrapolated. */
 #include "nonsmooth/system.h"
 
 #include "exec/exec.h"
 
-#define THICK 0.4 /* of the volume of its neighbour: an end that is not a thin surface. A node on a floor has half */
+#include <math.h>
+
+#define THICK 0.8 /* an end that is as full as this part of its neighbour is no thin surface */
+#define HARDLY 0.1 /* of a cell: what holds less counts less, however little room there is */
 
 typedef struct job {
     const ns_system *y;
@@ -38,6 +41,14 @@ static int64_t beside(const ns_system *y, int64_t i, int axis, int way)
     return in_use(y, j) ? j : -1;
 }
 
+/* How full a node is, and not more than what it holds deserves. */
+static double counts(const ns_system *y, int64_t i)
+{
+    double full = pow(y->lattice.h, RP_DIM) * HARDLY, bulk = y->bulk[i];
+    double fill = y->room[i] > bulk ? bulk / y->room[i] : 1, held = bulk < full ? bulk / full : 1;
+    return fill * held;
+}
+
 static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -45,18 +56,18 @@ static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t b = begin; b < end; b++)
         for (uint64_t bits = w->y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits), at[3] = { i, i, i };
-            const double *v = w->y->volume;
             double weight[3] = { 1, 0, 0 }, all;
             int64_t low = beside(w->y, i, w->axis, -1), high = beside(w->y, i, w->axis, 1);
             int64_t one = low >= 0 ? low : high, two = one >= 0 ? beside(w->y, one, w->axis, low >= 0 ? -1 : 1) : -1;
+            double own = counts(w->y, i), near = one >= 0 ? counts(w->y, one) : 0;
             if (low >= 0 && high >= 0) {
-                weight[0] = 2 * v[i], weight[1] = v[low], weight[2] = v[high];
+                weight[0] = 2 * own, weight[1] = near, weight[2] = counts(w->y, high);
                 at[1] = low, at[2] = high;
-            } else if (two >= 0 && v[i] > THICK * v[one] && v[two] > THICK * v[one]) {
+            } else if (two >= 0 && own > THICK * near && counts(w->y, two) > THICK * near) {
                 weight[0] = 3, weight[1] = 2, weight[2] = -1;
                 at[1] = one, at[2] = two;
             } else if (one >= 0) {
-                weight[0] = v[i], weight[1] = v[one];
+                weight[0] = own, weight[1] = near;
                 at[1] = one;
             }
             all = weight[0] + weight[1] + weight[2];

@@ -114,11 +114,10 @@ static void fill_node(const ns_system *y, int64_t i, const double *r, int64_t at
     /* In a cell that a body all but fills, a particle of any size is more than the room: a tenth of a cell is the least that is divided by. */
     double least = 0.1 * pow(y->lattice.h, RP_DIM), fraction = y->volume[i] / (y->room[i] > least ? y->room[i] : least);
     data[FRACTION * n + at] = fraction < 1 ? fraction : 1;
-    /* What takes off has no stress, but what is left of its neighbours' by the smoothing; and no pull is stronger than the cohesion. */
+    /* No pull is stronger than the cohesion (that of rest is the method's, not the material's), and rounding is none. */
     double held[NS_S], tangent = 0, bond = y->most_cohesion;
-    bool free_node = data[REGION * n + at] == 0;
     for (int k = 0; k < NS_S; k++)
-        held[k] = free_node ? 0 : r[k];
+        held[k] = fabs(r[k]) > 1e-12 * y->skin ? r[k] : 0;
     if (held[0] * NS_TRACE / RP_DIM < -bond) {
         double pull = -bond * RP_DIM / NS_TRACE;
         for (int k = 1; k < NS_S; k++)
