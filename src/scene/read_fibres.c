@@ -172,6 +172,7 @@ static rp_result fibres_file(rp__reader *r, const rp__node *value, void *target)
 {
     rp__fibres_item *item = target;
     RP_TRY(rp__scene_need(r, value, RP_NODE_SCALAR, "file"));
+    item->file = value->text;
     RP_TRY(rp__scene_resolve_path(r, value, &item->file));
     return rp__scene_wrap(&r->tree, value, rp__scene_read_strands(item->file, item->unit, r->scene->settings.particle_limit, &item->strands));
 }
