@@ -27,6 +27,7 @@ typedef struct job {
     bool backward;
     double beta;
     double relax;   /* part of what the law asks for that a visit does */
+    double moved;   /* change of the velocity of a free body in the last sweep */
     double largest; /* right side of the pressure in this step */
 } job;
 
@@ -450,69 +451,6 @@ static rp_result solve_pressure(job *w, double part, double least, dp_report *re
     return RP_OK;
 }
 
-/* Pressures that alternate from cell to cell push nothing: the step does not determine them, and what friction leaves undetermined of
- * λ comes to p through the shift. They are what C = L - D Θ Dᵀ sees, and nothing that is linear: p <- p - C p / (2 L_cc) takes the alternating
- * pattern away at once (C = L = 2 L_cc there) and leaves smooth pressures alone to fourth order. */
-static void filter_cells(void *context, int64_t begin, int64_t end, int worker)
-{
-    const job *w = context;
-    dp_system *y = w->y;
-    (void)worker;
-    for (int64_t c = begin; c < end; c++) {
-        int64_t at[3], corner[DP_CORNERS];
-        double diagonal = rp__multigrid_diagonal(y->poisson, c);
-        double sum = rp__multigrid_row(y->poisson, y->pressure, c) - y->source[c];
-        dp_place(y->cells, c, at);
-        dp_corners(y, at, corner);
-        for (int n = 0; n < DP_CORNERS; n++)
-            for (int a = 0; a < RP_DIM; a++)
-                sum -= dp_divergence(y, n, a) * y->scratch[0][RP_DIM * corner[n] + a];
-        y->change[c] = diagonal > 0 ? -0.5 * sum / diagonal : 0;
-    }
-}
-
-static void filter_nodes(void *context, int64_t begin, int64_t end, int worker)
-{
-    const job *w = context;
-    dp_system *y = w->y;
-    (void)worker;
-    for (int64_t j = begin; j < end; j++) {
-        double push[RP_DIM];
-        DP(pressure_impulse)(y, y->pressure, true, j, push);
-        for (int a = 0; a < RP_DIM; a++)
-            y->scratch[0][RP_DIM * j + a] = y->theta[RP_DIM * j + a] * push[a];
-    }
-}
-
-/* In a closed box the pressure has no zero: it is put where the fluid is highest. */
-static void set_zero(dp_system *y, const double gravity[3])
-{
-    double sum = 0, count = 0;
-    int64_t top = gravity[y->up] > 0 ? 0 : y->cells[y->up] - 1;
-    for (int f = 0; f < 2 * RP_DIM; f++)
-        if (y->open[f])
-            return;
-    for (int64_t c = 0; c < y->cell_count; c++) {
-        int64_t at[3];
-        dp_place(y->cells, c, at);
-        if (at[y->up] == top && rp__multigrid_diagonal(y->poisson, c) > 0)
-            sum += y->pressure[c], count++;
-    }
-    for (int64_t c = 0; c < y->cell_count && count > 0; c++)
-        y->pressure[c] -= sum / count;
-}
-
-void DP(filter_pressure)(dp_system *y, const double gravity[3])
-{
-    job w = { .y = y };
-    for (int pass = 0; pass < 2; pass++) {
-        rp__exec_for(y->node_count, 512, filter_nodes, &w);
-        rp__exec_for(y->cell_count, 512, filter_cells, &w);
-        rp__exec_for(y->cell_count, 4096, add_change, &w);
-    }
-    set_zero(y, gravity);
-}
-
 /* ---- walls and bodies ---- */
 
 /* Normal impulse of the grains against a wall that holds them: what is left of momentum, weight, stress and pressure there. */
@@ -609,11 +547,13 @@ static void visit_contacts(void *context, int64_t begin, int64_t end, int worker
 }
 
 /* Velocities of free bodies from all that has pushed them in this step: the pressure on their nodes, the weight of the fluid they keep away and
- * the grains that touch. Pressure answers to their motion like an added mass; a part of the change at a time keeps light ones stable. */
-static void move_bodies(const job *w)
+ * the grains that touch. Pressure answers to their motion like an added mass; half of ρ_b / (ρ_b + ρ_f) of the change at a time (for the spin, whose added
+ * inertia is larger where the surface is one of cells, an eighth) comes to an end for light ones too. Returns the largest change. */
+static double move_bodies(const job *w)
 {
     dp_system *y = w->y;
     const rp_sim_def *def = w->world->def;
+    double most = 0; /* change of a velocity */
     for (int b = 0; b < w->world->body_count; b++) {
         rp__body *body = &w->world->bodies[b];
         if (!body->present || body->def.kind != RP_BODY_FREE)
@@ -622,9 +562,10 @@ static void move_bodies(const job *w)
         DP(body_push)(y, w->world, b, w->dt, &impulse, &turn, NULL);
         body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
         rp__body_apply(body, impulse, turn);
-        double part = body->def.density / (body->def.density + def->fluid->density);
+        double part = 0.5 * body->def.density / (body->def.density + def->fluid->density);
         body->velocity = rp__vec3_add(rp__vec3_scale(part, body->velocity), rp__vec3_scale(1 - part, before));
-        body->omega = rp__vec3_add(rp__vec3_scale(part, body->omega), rp__vec3_scale(1 - part, spin));
+        body->omega = rp__vec3_add(rp__vec3_scale(0.25 * part, body->omega), rp__vec3_scale(1 - 0.25 * part, spin));
+        most = fmax(most, rp__vec3_norm(rp__vec3_sub(body->velocity, before)));
         for (int64_t j = 0; j < y->node_count; j++) {
             if (y->inside[j] != b)
                 continue;
@@ -639,6 +580,15 @@ static void move_bodies(const job *w)
                     y->held[RP_DIM * j + a] = y->node[j].w[a] = v[a];
         }
     }
+    return most;
+}
+
+static bool free_bodies(const rp__world *world)
+{
+    for (int b = 0; b < world->body_count; b++)
+        if (world->bodies[b].present && world->bodies[b].def.kind == RP_BODY_FREE)
+            return true;
+    return false;
 }
 
 static void start_bodies(const job *w)
@@ -782,8 +732,8 @@ static void one_round(job *w)
         w->backward = half;
         for_columns(y, sweep_column, w);
         rp__exec_for(y->contact_count, 64, visit_contacts, w);
-        move_bodies(w);
     }
+    w->moved = move_bodies(w);
 }
 
 static bool measure(job *w, dp_report *report, double *turn)
@@ -810,12 +760,14 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     DP(set_tilt)(y, world, dt);
     rp__exec_for(y->stress_count, 64, make_operators, &w);
     extrapolate(&w, 0);
-    report->converged = y->stress_count == 0;
+    const double *g = world->def->gravity;
+    double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    report->converged = y->stress_count == 0 && !free_bodies(world);
     while (!report->converged && report->rounds < y->params->max_rounds) {
         one_round(&w);
         RP_TRY(solve_pressure(&w, DP_PRESSURE_PART, 0, report));
         report->rounds++;
-        report->converged = measure(&w, report, &turned);
+        report->converged = measure(&w, report, &turned) && w.moved <= still;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */
@@ -824,7 +776,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
             mark = report->residual_mean;
         }
         double beta = 0;
-        if (y->params->momentum && report->rounds > 1) {
+        if (y->params->momentum && report->rounds > 1 && y->stress_count) {
             if (turned < 0 || report->residual_mean > last)
                 t = 1;
             double next = 0.5 * (1 + sqrt(1 + 4 * t * t));
