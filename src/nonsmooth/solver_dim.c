@@ -719,9 +719,29 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
         for (int a = 0; a < RP_DIM; a++)
             speed += u[a] * u[a];
         double rest = w->rest / least_filled(y, j);
-        if (speed < rest * rest)
+        y->before[NS_PAD * j] = speed < rest * rest; /* what sweeps kept there is used up */
+        if (speed < w->rest * w->rest)
             memset(u, 0, NS_PAD * sizeof *u);
     }
+}
+
+/* Thin nodes know their velocity less well: what rests to that accuracy stands, when all around it rests too. (A thin node that is slow among others that move, as in a bed on a rising floor, goes with them: held, it would be torn along again in each step.) */
+static void stop_nodes(void *context, int64_t begin, int64_t end, int worker)
+{
+    ns_system *y = ((sweep *)context)->y;
+    (void)worker;
+    for (int64_t block = begin; block < end; block++)
+        for (int l = 0; l < RP_BLOCK_NODES; l++) {
+            int64_t i = block * RP_BLOCK_NODES + l;
+            bool rests = y->before[NS_PAD * i] > 0;
+            for (int n = 0; n < NS_STENCIL && rests; n++) {
+                int x = n % 3 - 1, v = n / 3 % 3 - 1, z = RP_DIM == 3 ? n / 9 - 1 : 0;
+                int64_t j = ns_tile_node(y, block, ns_tile_of_local(l) + x + NS_TILE_SIDE * (v + NS_TILE_SIDE * z));
+                rests = j < 0 || !(y->scale[j] > 0) || y->before[NS_PAD * j] > 0 || ns_fill(y, j) < ns_fill(y, i); /* emptier ones do not decide */
+            }
+            if (rests)
+                memset(ns_velocity(y, i), 0, NS_PAD * sizeof(double));
+        }
 }
 
 static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
@@ -823,6 +843,7 @@ rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *
     w->rest = y->params->rest * y->params->tolerance * y->fall * dt / y->lattice.h;
     w->frozen = true; /* back to velocities */
     rp__exec_for(nodes, 4096, scale_nodes, w);
+    rp__exec_for(y->grid.blocks, 8, stop_nodes, w);
     rest_bodies(y, world, w->rest);
     count_states(y, w);
     *report = (ns_report){ .iterations = w->iterations, .stresses = w->stresses, .take_off = w->take_off, .stick = w->stick,
