@@ -132,10 +132,10 @@ static double largest_step(void *state, const rp__world *world, const char **rea
 /* The coefficient between balls that cannot spin whose heaps stand at an angle: measured (docs/pbd.md), not derived. */
 static double calibrated(double angle)
 {
-    static const double at[][2] = { { 0, 0 }, { 14.3, 0.05 }, { 18.4, 0.1 }, { 26.1, 0.2 }, { 38.6, 0.35 }, { 90, 0.97 } };
+    static const double at[][2] = { { 0, 0 }, { 21.3, 0.1 }, { 30.6, 0.2 }, { 39.4, 0.35 }, { 90, 1.2 } };
     double degrees = angle * 57.29577951308232;
     int k = 1;
-    while (k < 5 && degrees > at[k][0])
+    while (k < 4 && degrees > at[k][0])
         k++;
     double part = (degrees - at[k - 1][0]) / (at[k][0] - at[k - 1][0]);
     return at[k - 1][1] + part * (at[k][1] - at[k - 1][1]);
