@@ -105,10 +105,11 @@ static int run_main(int argc, char **argv)
     line.threads = threads_to_use(line.threads, line.quiet);
     default_folder(path, folder, sizeof folder);
     const char *output = line.output ? line.output : folder;
-    char dump[64];
-    if (line.dump_problems > 0 && line.set.count < LIST_MOST) {
-        snprintf(dump, sizeof dump, "nonsmooth.dump_problems=%d", line.dump_problems);
-        line.set.items[line.set.count++] = dump;
+    char dump[2][64];
+    static const char *const dumping[2] = { "nonsmooth", "contact" }; /* the methods that write problems */
+    for (int k = 0; k < 2 && line.dump_problems > 0 && line.set.count < LIST_MOST; k++) {
+        snprintf(dump[k], sizeof dump[k], "%s.dump_problems=%d", dumping[k], line.dump_problems);
+        line.set.items[line.set.count++] = dump[k];
     }
     rp_scene_options scene_options = { line.set.items, line.set.count };
     rp_scene *scene = NULL;

@@ -35,7 +35,7 @@ static const rp_param table[] = {
     { "passes", RP_INT, AT(passes), 4, 1, 100, "", "times at most that contacts which appear in a step are added and solved for again", NULL },
     { "dump_problems", RP_INT, AT(dump_problems), 0, 0, 1e9, "", "write the friction problems of so many steps, from the first on, in FCLIB form", NULL },
     { "dump_every", RP_INT, AT(dump_every), 1, 1, 1e9, "", "steps from one written problem to the next", NULL },
-    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them", "problems" },
+    { "dump_folder", RP_TEXT, AT(dump_folder), 0, 0, 0, "", "where to write them, in the folder of the run", "problems" },
     { 0 },
 };
 

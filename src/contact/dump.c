@@ -2,7 +2,6 @@
 #include "contact/state.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -194,7 +193,7 @@ rp_result rp__contact_dump(const rp__contact_state *s, const rp__world *world, d
     m.first = RP_NEW_ARRAY(int64_t, y->size + 1);
     h.first = RP_NEW_ARRAY(int64_t, y->count * y->dim + 1);
     double *f = RP_NEW_ARRAY(double, y->size), *w = RP_NEW_ARRAY(double, y->count * y->dim);
-    rp_result result = m.first && h.first && f && w ? rp__file_make_folder(s->params->dump_folder ? s->params->dump_folder : "problems") : RP_OUT_OF_MEMORY;
+    rp_result result = m.first && h.first && f && w ? RP_OK : RP_OUT_OF_MEMORY;
     if (result == RP_OK)
         result = write(s, world, path, &m, &h, f, w);
     drop(&m);

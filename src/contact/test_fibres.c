@@ -442,6 +442,37 @@ static void test_bad_fibres(void **state)
     assert_int_equal(rp_sim_create(&def, &sim), RP_UNSUPPORTED);
 }
 
+/* Polylines that are written read back to the bit, and as OBJ lines they can be strands of a scene again. */
+static void test_file(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/repose-fibres-XXXXXX", path[200], obj[200];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fibres_000000.vtkhdf", folder);
+    snprintf(obj, sizeof obj, "%s/strands.obj", folder);
+    crossing c;
+    make_crossing(&c, 1);
+    rp_sim *sim = make_sim(&c.def);
+    run_steps(sim, 5);
+    rp_fibres_view view;
+    rp_fibres_frame frame;
+    assert_int_equal(rp_sim_fibres(sim, &view), RP_OK);
+    assert_int_equal(rp_fibres_write(sim, path), RP_OK);
+    assert_int_equal(rp_fibres_read(path, &frame), RP_OK);
+    assert_true(frame.view.count == 12 && frame.view.nodes == 108 && frame.time == rp_sim_time(sim));
+    assert_memory_equal(frame.view.position, view.position, 3 * 108 * sizeof(double));
+    assert_memory_equal(frame.view.first, view.first, 13 * sizeof(int64_t));
+    rp_fibres_free(&frame);
+    assert_int_equal(rp_convert(path, obj, NULL), RP_OK);
+    assert_int_equal(rp_convert(path, "/tmp/never.stl", NULL), RP_BAD_ARGUMENT);
+    assert_int_not_equal(rp_fibres_read(obj, &frame), RP_OK);
+    rp_sim_destroy(sim);
+    rp_params_destroy(c.params);
+    remove(path);
+    remove(obj);
+    remove(folder);
+}
+
 /* A problem that is written can be read, and its solution in global form is that of the step. */
 static void test_dump(void **state)
 {
@@ -481,7 +512,7 @@ int main(void)
         cmocka_unit_test(test_fibre_on_incline), cmocka_unit_test(test_capstan),
         cmocka_unit_test(test_stick_slip),       cmocka_unit_test(test_crossing_fibres_rest),
         cmocka_unit_test(test_threads_and_restarts_keep_the_bytes), cmocka_unit_test(test_no_tunnelling),
-        cmocka_unit_test(test_bad_fibres),       cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_bad_fibres),       cmocka_unit_test(test_dump), cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
