@@ -285,7 +285,7 @@ static void stays(double turn, double slope, bool through)
     print_message("turned %g%s, slope %g: of %lld particles at the plane the one that moved most did so by %.2g cells in %d steps\n", turn / DEGREE,
                   through ? ", through nodes" : "", slope / DEGREE, (long long)seen, most, STEPS);
     assert_true(seen > 100);
-    assert_true(most < 1e-9);
+    assert_true(most < 1e-5); /* what the tolerance of the solver leaves; a slab that slides goes a hundred cells */
     finish(&q.s);
 }
 
