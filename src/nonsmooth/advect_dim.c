@@ -1,5 +1,6 @@
 /* From the grid back to the particles: v_p = u(x_p), c_p = grad u(x_p), the ellipsoid, friction mu(I), cohesion, the new place. */
 #include "nonsmooth/system.h"
+#include "nonsmooth/shared.h"
 
 #include "exec/exec.h"
 
@@ -248,22 +249,6 @@ static void keep_inside(const job *w, int64_t i, double *x)
     }
 }
 
-/* Out of the bodies, on the side where the particle was. One that crossed a body, thin or fast, keeps no speed into it. */
-static void push_out(const job *w, int64_t i, double *x, uint64_t near)
-{
-    rp__particles *p = w->world->particles;
-    for (uint64_t bits = near; bits; bits &= bits - 1) {
-        const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
-        rp__vec3 to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 }, v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
-        rp__vec3 from = { p->x[0][i], p->x[1][i], RP_DIM == 3 ? p->x[2][i] : 0 };
-        rp__body_guard(body, from, 1e-6 * w->y->lattice.h, &to, &v);
-        x[0] = to.x, x[1] = to.y;
-        p->v[0][i] = v.x, p->v[1][i] = v.y;
-        if (RP_DIM == 3)
-            x[2] = to.z, p->v[2][i] = v.z;
-    }
-}
-
 static uint64_t bodies_near(const job *w, int64_t block)
 {
     uint64_t near = 0;
@@ -376,7 +361,7 @@ static void blocks_to_particles(void *context, int64_t begin, int64_t end, int w
             if (w->varied)
                 change_material(w, i, touches ? seen : c, carried[3]);
             if (near)
-                push_out(w, i, x, met(w, i, x, near, distance));
+                ns_push_out(w->world, w->y->lattice.h, i, x, met(w, i, x, near, distance));
             keep_inside(w, i, x);
             for (int a = 0; a < RP_DIM; a++)
                 p->x[a][i] = x[a];

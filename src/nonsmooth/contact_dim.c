@@ -1,5 +1,6 @@
 /* Walls: which velocity nodes touch them. Walls and bodies: what force they take. Contacts with bodies are found in touch_dim.c. */
 #include "nonsmooth/contact.h"
+#include "nonsmooth/shared.h"
 #include "nonsmooth/wide.h"
 
 #include "base/error.h"
@@ -169,26 +170,9 @@ rp_result NS(report_contacts)(ns_system *y, rp__world *world, double dt)
 {
     for (int64_t i = 0; i < y->contact_count; i++) {
         const ns_contact *c = &y->contacts[i];
-        double force[3];
-        for (int a = 0; a < 3; a++)
-            force[a] = -(c->impulse[a] - c->adhesion * c->normal[a]) / dt;
-        if (c->surface < 6) {
-            for (int a = 0; a < 3; a++)
-                world->wall_force[c->surface][a] += force[a];
-        } else {
-            rp__body *body = &world->bodies[c->surface - 6];
-            rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
-            body->force = rp__vec3_add(body->force, f);
-            body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
-        }
-        rp__sim_tell_contact(world, c->surface, i, c->place, c->normal, force, dt);
+        ns_report_contact(world, c->surface, i, c->place, c->normal, c->adhesion, c->impulse, dt);
     }
-    for (int k = 0; k < world->body_count; k++)
-        if (world->bodies[k].present && world->bodies[k].def.kind == RP_BODY_FREE) {
-            world->bodies[k].velocity = rp__vec3_load(y->body_velocity + 6 * k);
-            world->bodies[k].omega = rp__vec3_load(y->body_velocity + 6 * k + 3);
-            rp__body_predict(&world->bodies[k], dt);
-        }
+    ns_move_bodies(world, y->body_velocity, dt);
     return keep_warm(y);
 }
 

@@ -1,6 +1,7 @@
 /* From nodes to particles: velocity and gradient by the transfer; then each particle moves, and its ellipsoid, looseness and material
  * follow the strain of its dual cell. */
 #include "nonsmooth/dual.h"
+#include "nonsmooth/shared.h"
 
 #include "exec/exec.h"
 #include "math/eigen.h"
@@ -88,22 +89,6 @@ static void loosen(const job *w, int64_t i, const du_stress *s)
     *loose = !(*loose > 0) ? 0 : *loose > LOOSEST ? LOOSEST : *loose;
 }
 
-/* Out of the bodies, on the side where the particle was. One that crossed a body keeps no speed into it. */
-static void push_out(const job *w, int64_t i, double *x, uint64_t near)
-{
-    rp__particles *p = w->world->particles;
-    for (uint64_t bits = near; bits; bits &= bits - 1) {
-        const rp__body *body = &w->world->bodies[__builtin_ctzll(bits)];
-        rp__vec3 to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 }, v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
-        rp__vec3 from = { p->x[0][i], p->x[1][i], RP_DIM == 3 ? p->x[2][i] : 0 };
-        rp__body_guard(body, from, 1e-6 * w->y->lattice.h, &to, &v);
-        x[0] = to.x, x[1] = to.y;
-        p->v[0][i] = v.x, p->v[1][i] = v.y;
-        if (RP_DIM == 3)
-            x[2] = to.z, p->v[2][i] = v.z;
-    }
-}
-
 /* A particle that is alone at its nodes keeps the gradient it had when it left the others for ever; it says nothing about its neighbours,
  * for there are none. */
 static bool is_alone(const job *w, int64_t i, int64_t stress)
@@ -148,7 +133,7 @@ static void move(void *context, int64_t begin, int64_t end)
         for (int a = 0; a < RP_DIM; a++)
             x[a] = p->x[a][i] + w->dt * p->v[a][i];
         if (y->near[block])
-            push_out(w, i, x, y->near[block]);
+            ns_push_out(w->world, w->y->lattice.h, i, x, y->near[block]);
         for (int a = 0; a < RP_DIM; a++) {
             x[a] = x[a] < w->low[a] ? w->low[a] : x[a];
             p->x[a][i] = x[a] > w->high[a] ? w->high[a] : x[a];

@@ -13,6 +13,7 @@
  * dual cell there is none. */
 #include "nonsmooth/contact.h"
 #include "nonsmooth/dual.h"
+#include "nonsmooth/shared.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -313,26 +314,8 @@ void DU(report_contacts)(dual *y, rp__world *world, double dt)
 {
     for (int64_t i = 0; i < y->contacts.count; i++) {
         const du_contact *c = &y->contacts.list[i];
-        double force[3];
-        if (c->surface >= DU_TIE)
-            continue;
-        for (int a = 0; a < 3; a++)
-            force[a] = -(c->impulse[a] - c->adhesion * c->normal[a]) / dt;
-        if (c->surface < 6) {
-            for (int a = 0; a < 3; a++)
-                world->wall_force[c->surface][a] += force[a];
-        } else {
-            rp__body *body = &world->bodies[c->surface - 6];
-            rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(c->place), body->pose.position);
-            body->force = rp__vec3_add(body->force, f);
-            body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
-        }
-        rp__sim_tell_contact(world, c->surface, i, c->place, c->normal, force, dt);
+        if (c->surface < DU_TIE)
+            ns_report_contact(world, c->surface, i, c->place, c->normal, c->adhesion, c->impulse, dt);
     }
-    for (int k = 0; k < world->body_count; k++)
-        if (world->bodies[k].present && world->bodies[k].def.kind == RP_BODY_FREE) {
-            world->bodies[k].velocity = rp__vec3_load(y->contacts.body_velocity + 6 * k);
-            world->bodies[k].omega = rp__vec3_load(y->contacts.body_velocity + 6 * k + 3);
-            rp__body_predict(&world->bodies[k], dt);
-        }
+    ns_move_bodies(world, y->contacts.body_velocity, dt);
 }

@@ -1,40 +1,13 @@
 /* Contacts with free bodies run one after the other, for they share the body's velocity. */
-#include "friction/local.h"
 #include "nonsmooth/dual.h"
+#include "nonsmooth/shared.h"
 
 #include <math.h>
 #include <string.h>
 
-#if RP_DIM == 3
-typedef rp__friction_factor_c3 contact_factor;
-#define FACTORISE rp__friction_factorise_c3
-#define SOLVE rp__friction_solve_c3
-#else
-typedef rp__friction_factor_c2 contact_factor;
-#define FACTORISE rp__friction_factorise_c2
-#define SOLVE rp__friction_solve_c2
-#endif
-
-static void contact_axes(const double *normal, double axes[RP_DIM][3])
+static rp__vec3 arm_of(const rp__world *world, const du_contact *c)
 {
-    memcpy(axes[0], normal, 3 * sizeof(double));
-#if RP_DIM == 3
-    rp__vec3 n = rp__vec3_load(normal);
-    rp__vec3 other = fabs(n.x) < 0.6 ? rp__vec3_make(1, 0, 0) : rp__vec3_make(0, 1, 0);
-    rp__vec3 t = rp__vec3_unit(rp__vec3_cross(n, other), other);
-    rp__vec3_store(axes[1], t);
-    rp__vec3_store(axes[2], rp__vec3_cross(n, t));
-#else
-    axes[1][0] = -normal[1], axes[1][1] = normal[0], axes[1][2] = 0;
-#endif
-}
-
-/* The 6-vector of an impulse at the place of a contact: (d, r × d). */
-static void lever(const rp__world *world, const du_contact *c, const double *d, double out[6])
-{
-    rp__vec3 arm = rp__vec3_sub(rp__vec3_load(c->place), world->bodies[c->free_body].pose.position);
-    memcpy(out, d, 3 * sizeof(double));
-    rp__vec3_store(out + 3, rp__vec3_cross(arm, rp__vec3_load(d)));
+    return rp__vec3_sub(rp__vec3_load(c->place), world->bodies[c->free_body].pose.position);
 }
 
 static void multiply(const double *inverse, const double *l, double *out)
@@ -60,9 +33,9 @@ static double visit(dual *y, const rp__world *world, double dt, double beta, boo
     for (int n = 0; n < c->count; n++)
         for (int a = 0; a < RP_DIM && c->share[n] > 0; a++)
             u[a] += c->share[n] * node_velocity(y, c, n)[a];
-    contact_axes(c->normal, axes);
+    ns_contact_axes(c->normal, axes);
     for (int i = 0; i < RP_DIM; i++) {
-        lever(world, c, axes[i], levers[i]);
+        ns_lever(axes[i], arm_of(world, c), levers[i]);
         multiply(y->contacts.body_inverse + 36 * c->free_body, levers[i], pushed[i]);
     }
     for (int i = 0; i < RP_DIM; i++) {
@@ -83,10 +56,10 @@ static double visit(dual *y, const rp__world *world, double dt, double beta, boo
     for (int i = 0; i < RP_DIM; i++)
         for (int j = 0; j < RP_DIM; j++)
             b[i] -= w[i * RP_DIM + j] * from[j];
-    contact_factor factor;
-    if (!FACTORISE(&factor, w))
+    ns_contact_factor factor;
+    if (!NS_FACTORISE(&factor, w))
         return 0;
-    SOLVE(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
+    NS_SOLVE_CONTACT(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
     for (int i = 0; i < RP_DIM; i++)
         square += (to[i] - from[i]) * (to[i] - from[i]);
     if (!apply)
@@ -130,7 +103,7 @@ void DU(start_free)(dual *y, const rp__world *world)
         double push[3], l[6], v[6];
         for (int a = 0; a < 3; a++)
             push[a] = c->impulse[a] - c->adhesion * c->normal[a];
-        lever(world, c, push, l);
+        ns_lever(push, arm_of(world, c), l);
         multiply(y->contacts.body_inverse + 36 * c->free_body, l, v);
         for (int r = 0; r < 6; r++)
             y->contacts.body_velocity[6 * c->free_body + r] -= v[r];

@@ -17,6 +17,7 @@
 #endif
 
 #include "nonsmooth/contact.h"
+#include "nonsmooth/shared.h"
 #include "nonsmooth/tile.h"
 #include "nonsmooth/wide.h"
 
@@ -303,38 +304,6 @@ done:
 
 /* ---- free bodies: their contacts run one after the other, for they share the body's velocity ---- */
 
-#if RP_DIM == 3
-typedef rp__friction_factor_c3 contact_factor;
-#define FACTORISE rp__friction_factorise_c3
-#define SOLVE rp__friction_solve_c3
-#else
-typedef rp__friction_factor_c2 contact_factor;
-#define FACTORISE rp__friction_factorise_c2
-#define SOLVE rp__friction_solve_c2
-#endif
-
-static void contact_axes(const double *normal, double axes[RP_DIM][3])
-{
-    memcpy(axes[0], normal, 3 * sizeof(double));
-#if RP_DIM == 3
-    rp__vec3 n = rp__vec3_load(normal);
-    rp__vec3 other = fabs(n.x) < 0.6 ? rp__vec3_make(1, 0, 0) : rp__vec3_make(0, 1, 0);
-    rp__vec3 t = rp__vec3_unit(rp__vec3_cross(n, other), other);
-    rp__vec3_store(axes[1], t);
-    rp__vec3_store(axes[2], rp__vec3_cross(n, t));
-#else
-    axes[1][0] = -normal[1], axes[1][1] = normal[0], axes[1][2] = 0;
-#endif
-}
-
-/* The 6-vector of an impulse direction at the place: (d, r × d). */
-static void lever(const double *d, rp__vec3 arm, double out[6])
-{
-    rp__vec3 moment = rp__vec3_cross(arm, rp__vec3_load(d));
-    memcpy(out, d, 3 * sizeof(double));
-    rp__vec3_store(out + 3, moment);
-}
-
 static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies)
 {
     ns_system *y = w->y;
@@ -344,10 +313,10 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
     rp__vec3 arm = rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position);
     ns_contact_nodes(y, c, NULL, at);
     ns_contact_gather(c, at, u);
-    contact_axes(c->normal, axes);
+    ns_contact_axes(c->normal, axes);
     double ww[RP_DIM * RP_DIM], b[RP_DIM], from[RP_DIM], to[RP_DIM], square = 0;
     for (int i = 0; i < RP_DIM; i++) {
-        lever(axes[i], arm, levers[i]);
+        ns_lever(axes[i], arm, levers[i]);
         for (int r = 0; r < 6; r++) {
             pushed[i][r] = 0;
             for (int s = 0; s < 6; s++)
@@ -372,10 +341,10 @@ static double free_contact(const sweep *w, ns_contact *c, const rp__body *bodies
     for (int i = 0; i < RP_DIM; i++)
         for (int j = 0; j < RP_DIM; j++)
             b[i] -= ww[i * RP_DIM + j] * from[j];
-    contact_factor factor;
-    if (!FACTORISE(&factor, ww))
+    ns_contact_factor factor;
+    if (!NS_FACTORISE(&factor, ww))
         return 0;
-    SOLVE(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
+    NS_SOLVE_CONTACT(&factor, b, isinf(c->mu) ? 1e3 : c->mu, to);
     for (int i = 0; i < RP_DIM; i++)
         square += (to[i] - from[i]) * (to[i] - from[i]);
     if (w->frozen) /* only asked */
@@ -756,7 +725,7 @@ static void start_contacts(ns_system *y, const rp__body *bodies, double dt)
         ns_contact_scatter(c, dt, push, at);
         if (c->free_body < 0)
             continue;
-        lever(push, rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position), levers);
+        ns_lever(push, rp__vec3_sub(rp__vec3_load(c->place), bodies[c->free_body].pose.position), levers);
         for (int r = 0; r < 6; r++)
             for (int s = 0; s < 6; s++)
                 y->body_velocity[6 * c->free_body + r] -= y->body_inverse[36 * c->free_body + 6 * r + s] * levers[s];
