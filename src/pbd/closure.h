@@ -12,7 +12,7 @@
 #ifndef RP_PBD_CLOSURE_H
 #define RP_PBD_CLOSURE_H
 
-/* Over-relaxation of the sweeps; any value of 0 … 2 converges to the same forces. k of the longest modes is 1.9 times that of 1. */
+/* Over-relaxation of the sweeps; any value of 0 … 2 converges to the same forces. k of the longest modes is s / (2 - s) = 1.9 times that of 1. */
 #define RP_PBD_RELAX 1.3
 
 /* Overlap that is left alone, as a part of the diameter: a contact that just opened and closed would lose its force. */
