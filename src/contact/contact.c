@@ -183,7 +183,8 @@ static rp_result keep_memory(rp__contact_state *s)
         if (c->side != 0 || record.impulse[0] != 0 || record.impulse[1] != 0 || record.impulse[2] != 0)
             s->memory[s->memory_count++] = record;
     }
-    qsort(s->memory, (size_t)s->memory_count, sizeof *s->memory, by_key);
+    if (s->memory_count > 1)
+        qsort(s->memory, (size_t)s->memory_count, sizeof *s->memory, by_key);
     return RP_OK;
 }
 

@@ -34,6 +34,8 @@ static void pull(const rp__contact_system *y, int64_t i, const double *velocity,
     double sum[3] = { 0, 0, 0 };
     for (int e = 0; e < 2; e++) {
         const rp__contact_column *c = &y->column[i][e];
+        if (c->rows == 0) /* a wall, or what cannot move */
+            continue;
         const double *v = velocity + c->first;
         for (int r = 0; r < c->rows; r++)
             for (int k = 0; k < 3; k++)

@@ -204,7 +204,8 @@ static rp_result hold_blocks(state *s)
             return RP_OUT_OF_MEMORY;
         s->left_capacity = s->grid.capacity;
     }
-    memset(s->left, 0, (size_t)s->grid.blocks);
+    if (s->grid.blocks)
+        memset(s->left, 0, (size_t)s->grid.blocks);
     s->clear_of = 0;
     return RP_OK;
 }
