@@ -49,8 +49,10 @@ rp_result RP_D(rp__elastoplastic_prepare)(const rp__elastoplastic_system *s)
     w->mass = w->node + 6 * nodes;
     w->slope = w->node + 7 * nodes;
     w->zero = w->particle + 12 * p->capacity;
-    memset(w->node, 0, (size_t)(6 * nodes) * sizeof(double));
-    memset(w->particle, 0, (size_t)(13 * p->capacity) * sizeof(double)); /* the third row and column stay zero in 2D */
+    if (nodes) /* before the first grains come there are none */
+        memset(w->node, 0, (size_t)(6 * nodes) * sizeof(double));
+    if (p->capacity)
+        memset(w->particle, 0, (size_t)(13 * p->capacity) * sizeof(double)); /* the third row and column stay zero in 2D */
     w->view = w->still = *p;
     w->view.data[s->step->first_field + RP_EP_GRADIENT] = w->particle;
     w->still.data[s->step->first_field + RP_EP_GRADIENT] = w->particle;

@@ -183,7 +183,7 @@ rp_result RP_D(rp__elastoplastic_implicit_step)(work *w, int order, double *t, r
     RP_TRY(RP_D(rp__elastoplastic_prepare)(&system));
     RP_TRY(RP_D(rp__elastoplastic_solve)(&system, &report));
     RP_LAP(&world->phases, "solve", *t);
-    for (int a = 0; a < RP_DIM; a++)
+    for (int a = 0; a < RP_DIM && nodes; a++)
         memcpy(s->velocity[a], own->trial[a], (size_t)nodes * sizeof(double));
     RP_D(rp__elastoplastic_rub)(&s->grid, world, w->step.dt, s->mass, own->star, s->velocity);
     RP_LAP(&world->phases, "grid", *t);
