@@ -1,4 +1,4 @@
-/* Rules that are not in the equations. Each has its reason, and a test that turns it off.
+/* Rules that are not in the equations. Each has its reason; tests that turn them off one by one are still wanted.
  *
  * Full cells. g_cj = sum_p V_p ∇N_j(x_p) is an integral over the grains of a cell, taken at the particles. In a cell that grains fill evenly the
  * integral is φ ∫∇N_j = φ D_cj, but a few particles give it with an error of some per cent; and where drag is strong, grains and fluid have one
