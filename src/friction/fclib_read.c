@@ -426,6 +426,8 @@ static rp_result read_global(hid_t file, int d, rp_friction **problem)
 static rp_result read_open_file(hid_t file, rp_friction **problem)
 {
     bool local = has(file, "fclib_local"), global = has(file, "fclib_global");
+    if (!local && !global && has(file, "fclib_global_rolling"))
+        return rp__base_fail(RP_UNSUPPORTED, "fclib_global_rolling: contacts with rolling friction (dimension 5), which are not supported");
     if (!local && !global)
         return rp__base_fail(RP_BAD_FILE, "there is no group fclib_local and no group fclib_global: not a file of FCLIB");
     const char *group = local ? "fclib_local" : "fclib_global";

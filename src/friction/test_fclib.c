@@ -290,6 +290,11 @@ static void test_foreign_and_truncated(void **state)
     H5Fclose(file);
     assert_int_equal(rp_friction_read(scratch("foreign.hdf5"), &p), RP_BAD_FILE);
     assert_non_null(strstr(rp_last_error(), "fclib_local"));
+    file = H5Fcreate(scratch("rolling.hdf5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(H5Gcreate2(file, "fclib_global_rolling", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+    assert_int_equal(rp_friction_read(scratch("rolling.hdf5"), &p), RP_UNSUPPORTED);
+    assert_non_null(strstr(rp_last_error(), "rolling friction"));
     char *data = NULL;
     size_t size = 0;
     assert_int_equal(rp__file_read(small_path(0), 1 << 24, &data, &size), RP_OK);

@@ -1,9 +1,10 @@
 /* Any bytes as a mesh file; the first tells the format. Refused with a sentence, or triangles whose vertices are there and are numbers. */
+#include "base/fuzz_file.h"
+
 #include <math.h>
 #include <repose/memory.h>
 #include <repose/repose.h>
 #include <stdio.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,16 +28,10 @@ static void try_file(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const ends[] = { "obj", "stl", "ply" };
+    static const char *const endings[] = { "obj", "stl", "ply" };
     char path[64];
-    if (size < 1)
+    if (!fuzz_file("fuzz_mesh", endings, 3, data, size, path))
         return 0;
-    snprintf(path, sizeof path, "fuzz_mesh_%ld.%s", (long)getpid(), ends[data[0] % 3]);
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return 0;
-    fwrite(data + 1, 1, size - 1, file);
-    fclose(file);
     try_file(path);
     remove(path);
     return 0;
