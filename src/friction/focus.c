@@ -109,7 +109,7 @@ static rp_result focus_loop(focus *t)
         waited = run->merit < 0.7 * best ? 0 : waited + 1;
         best = waited == 0 ? run->merit : best;
         if (waited >= PATIENCE && t->size < MAX_GROUP) {
-            t->size *= 2;
+            t->size = 2 * t->size < MAX_GROUP ? 2 * t->size : MAX_GROUP;
             waited = 0;
         }
         for (int64_t i = 0; i < p->contacts; i++) {
