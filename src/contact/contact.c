@@ -112,7 +112,7 @@ static rp__vec3 impulse_of(const rp__contact_system *y, int64_t i)
 {
     rp__vec3 sum = { 0, 0, 0 };
     for (int k = 0; k < y->dim; k++)
-        sum = rp__vec3_axpy(y->r[i * y->dim + k], y->axis[i][k], sum);
+        sum = rp__vec3_axpy(y->r[i * y->width + k], y->axis[i][k], sum);
     return sum;
 }
 
@@ -178,7 +178,8 @@ static rp_result keep_memory(rp__contact_state *s)
         rp__collide_record record = { c->key, { 0, 0, 0 }, { 0, 0, 0 }, c->side };
         if (c->contact >= 0) {
             rp__vec3_store(record.impulse, impulse_of(y, c->contact));
-            memcpy(record.moment, y->moment[c->contact], sizeof record.moment);
+            for (int a = y->dim; a < y->width; a++)
+                record.moment[y->dim == 2 ? 2 : a - y->dim] = y->roll[c->contact].radius * y->r[c->contact * y->width + a];
         }
         if (c->side != 0 || record.impulse[0] != 0 || record.impulse[1] != 0 || record.impulse[2] != 0)
             s->memory[s->memory_count++] = record;
