@@ -24,6 +24,7 @@ static const rp_param table[] = {
     { "restitution", RP_REAL, AT(restitution), 0, 0, 1, "", "normal speed kept in an impact of grains", NULL },
     { "rolling_friction", RP_REAL, AT(rolling_friction), 0, 0, 10, "", "moment that resists rolling, over normal force and radius", NULL },
     { "push", RP_REAL, AT(push), 0.2, 0, 1, "", "part of an overlap that is taken away in a step", NULL },
+    { "overlap", RP_REAL, AT(overlap), 1e-4, 0, 1, "", "overlap, over the radius, that is left alone: what is wedged between walls cannot lose it", NULL },
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "mean residual of Coulomb's law that is accepted, relative", NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 1e-3, 1e-14, 10, "", "largest residual that is accepted, relative", NULL },
     { "max_iterations", RP_INT, AT(max_iterations), 1000, 1, 1e9, "", "sweeps or iterations at most", NULL },

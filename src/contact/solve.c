@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define STRICTEST 1e-5 /* of the tolerances */
+enum { FIRST_SWEEPS = 200 }; /* of Gauss-Seidel, before Cadoux's fixed point takes over */
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
 /* Root mean square of the velocities at the beginning of the step. */
@@ -41,7 +42,27 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
     return fmin(1, fmax(speed_before(s, world) / scale, STRICTEST));
 }
 
-static rp_result solve_once(rp__contact_state *s, const rp__world *world, rp_friction_report *report)
+/* Sweeps of Gauss-Seidel are fastest while they gain, but in impacts they may run in circles for ever (Coulomb's law is no minimum of
+ * anything): the fixed point of Cadoux, convex inside, goes on from the best they met. */
+static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
+{
+    int64_t most = options->max_iterations;
+    bool staged = options->solver == RP_FRICTION_AUTO && most > FIRST_SWEEPS;
+    if (staged)
+        options->max_iterations = FIRST_SWEEPS;
+    rp_result result = rp_friction_solve(problem, options, y->r, y->u, report);
+    if (!staged || result != RP_NOT_CONVERGED)
+        return result;
+    int64_t done = report->iterations;
+    options->solver = RP_FRICTION_CADOUX;
+    options->max_iterations = most - done;
+    result = rp_friction_solve(problem, options, y->r, y->u, report);
+    report->iterations += done;
+    return result;
+}
+
+/* `most`: sweeps that are left of this step. */
+static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_t most, rp_friction_report *report)
 {
     rp__contact_system *y = &s->system;
     rp_friction_operator_def def = rp_default_friction_operator_def();
@@ -53,11 +74,11 @@ static rp_result solve_once(rp__contact_state *s, const rp__world *world, rp_fri
     options.local = (rp_friction_local_solver)s->params->local_solver;
     options.tolerance = s->params->tolerance;
     options.tolerance_max = s->params->tolerance_max;
-    options.max_iterations = s->params->max_iterations;
+    options.max_iterations = most;
     options.threads = rp__exec_threads();
     options.warm_start = true;
     options.cancel = world->cancel;
-    rp_result result = rp_friction_solve(problem, &options, y->r, y->u, report);
+    rp_result result = solve_in_stages(problem, &options, y, report);
     double strict = strictness(s, world, rp_friction_get_info(problem).scale);
     if (result == RP_OK && strict < 1) { /* a few sweeps more: at rest they add up from step to step */
         rp_friction_report more;
@@ -108,7 +129,7 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
 {
     rp__contact_system *y = &s->system;
     double t = rp__base_seconds();
-    int64_t added = 0, old = 0;
+    int64_t added = 0, old = 0, most = s->params->max_iterations;
     for (int64_t pass = 0; pass < s->params->passes; pass++) {
         RP_TRY(rp__contact_activate(s, world, dt, pass == 0, &added));
         if (pass > 0 && added == 0)
@@ -123,7 +144,9 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
         if (pass == 0)
             RP_TRY(dump(s, world, dt));
         rp_friction_report report;
-        RP_TRY(solve_once(s, world, &report));
+        int64_t share = pass + 1 < s->params->passes ? (most + 1) / 2 : most; /* contacts that appear must be solved for too */
+        RP_TRY(solve_once(s, world, share > 1 ? share : 1, &report));
+        most -= report.iterations;
         stats->iterations += report.iterations;
         stats->residual_mean = report.residual.mean;
         stats->residual_max = report.residual.max;

@@ -24,7 +24,7 @@ typedef struct rp__contact_params {
     double aspect, diameter, spread;
     char *sieve;
     double restitution, rolling_friction;
-    double push;
+    double push, overlap;
     double tolerance, tolerance_max;
     int64_t max_iterations;
     int solver, local_solver;
