@@ -20,6 +20,7 @@ extern const command command_export;
 extern const command command_friction;
 extern const command command_validate;
 extern const command command_bench;
+extern const command command_measure;
 extern const command command_help_page;
 extern const command command_completion;
 

@@ -9,7 +9,7 @@
 const command *const commands[] = {
     &command_run,    &command_resume,   &command_info,       &command_convert, &command_scenes,
     &command_render, &command_plot,     &command_sheet,      &command_schema,  &command_help_page,
-    &command_view, &command_play, &command_export,   &command_friction, &command_validate, &command_bench,      &command_completion, NULL,
+    &command_view, &command_play, &command_export,   &command_friction, &command_validate, &command_bench,      &command_measure, &command_completion, NULL,
 };
 
 /* The known command nearest to a mistyped one: the one with the longest common beginning. */

@@ -60,6 +60,9 @@ typedef struct rp_friction_operator_def {
     const double *diagonal; /* dimension² a contact: the blocks W_ii */
     const double *b;
     const double *mu;
+    /* NULL, or a coefficient a contact: rolling friction. Dimension 3 is then N, T, L and 6 is N, T, T, L, L, L, where L is an angular
+     * impulse over a radius, |L| <= rolling r_N, opposed to the spin (times that radius) as the other is to the velocity. */
+    const double *rolling;
     void *context;
     void (*multiply)(void *context, const double *r, double *u);           /* u = W r */
     void (*start)(void *context, const double *r);                         /* sets the state that gather reads */

@@ -24,6 +24,7 @@ static const rp_param table[] = {
     { "restitution", RP_REAL, AT(restitution), 0, 0, 1, "", "normal speed kept in an impact of grains", NULL },
     { "rolling_friction", RP_REAL, AT(rolling_friction), 0, 0, 10, "", "moment that resists rolling, over normal force and radius", NULL },
     { "push", RP_REAL, AT(push), 0.2, 0, 1, "", "part of an overlap that is taken away in a step", NULL },
+    { "overlap", RP_REAL, AT(overlap), 1e-4, 0, 1, "", "overlap, over the radius, that is left alone: what is wedged between walls cannot lose it", NULL },
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "mean residual of Coulomb's law that is accepted, relative", NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 1e-3, 1e-14, 10, "", "largest residual that is accepted, relative", NULL },
     { "max_iterations", RP_INT, AT(max_iterations), 1000, 1, 1e9, "", "sweeps or iterations at most", NULL },
@@ -112,7 +113,7 @@ static rp__vec3 impulse_of(const rp__contact_system *y, int64_t i)
 {
     rp__vec3 sum = { 0, 0, 0 };
     for (int k = 0; k < y->dim; k++)
-        sum = rp__vec3_axpy(y->r[i * y->dim + k], y->axis[i][k], sum);
+        sum = rp__vec3_axpy(y->r[i * y->width + k], y->axis[i][k], sum);
     return sum;
 }
 
@@ -178,7 +179,8 @@ static rp_result keep_memory(rp__contact_state *s)
         rp__collide_record record = { c->key, { 0, 0, 0 }, { 0, 0, 0 }, c->side };
         if (c->contact >= 0) {
             rp__vec3_store(record.impulse, impulse_of(y, c->contact));
-            memcpy(record.moment, y->moment[c->contact], sizeof record.moment);
+            for (int a = y->dim; a < y->width; a++)
+                record.moment[y->dim == 2 ? 2 : a - y->dim] = y->roll[c->contact].radius * y->r[c->contact * y->width + a];
         }
         if (c->side != 0 || record.impulse[0] != 0 || record.impulse[1] != 0 || record.impulse[2] != 0)
             s->memory[s->memory_count++] = record;

@@ -1,4 +1,5 @@
-/* The friction problem of a step as a file of the FCLIB collection, in global form: M v = H r + f, u = Hᵀ v + w. */
+/* The friction problem of a step as a file of the FCLIB collection, in global form: M v = H r + f, u = Hᵀ v + w.
+ * The collection has no place for moments: rolling friction is left out. */
 #include "contact/state.h"
 
 #include "base/error.h"
@@ -141,12 +142,14 @@ static bool is_fixed(const rp__contact_state *s, const rp__contact_column *c, in
 static rp_result put_columns(const rp__contact_state *s, sparse *h, double *w)
 {
     const rp__contact_system *y = &s->system;
-    for (int64_t i = 0; i < y->count; i++)
+    for (int64_t i = 0; i < y->count; i++) {
+        rp__contact_column column[2];
+        rp__contact_set_columns(s, i, column);
         for (int k = 0; k < y->dim; k++) {
             h->first[i * y->dim + k] = h->count;
-            w[i * y->dim + k] = y->w[i * y->dim + k];
+            w[i * y->dim + k] = y->w[i * y->width + k];
             for (int e = 0; e < 2; e++) {
-                const rp__contact_column *c = &y->column[i][e];
+                const rp__contact_column *c = &column[e];
                 for (int r = 0; r < c->rows; r++) {
                     if (is_fixed(s, c, c->first + r))
                         w[i * y->dim + k] += c->h[r][k] * y->free_velocity[c->first + r];
@@ -155,6 +158,7 @@ static rp_result put_columns(const rp__contact_state *s, sparse *h, double *w)
                 }
             }
         }
+    }
     h->first[y->count * y->dim] = h->count;
     return RP_OK;
 }

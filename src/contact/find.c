@@ -143,6 +143,18 @@ static void set_end(const search *q, int32_t item, double place, rp__vec3 on_axi
     *mu = f->friction;
 }
 
+/* Whether a place on a segment goes where it is told: at a fixed end of its fibre. */
+static bool is_held(const search *q, int32_t item, double place)
+{
+    const double near = 1e-3;
+    int edge;
+    if (item < q->grains.count)
+        return false;
+    const rp__rod *rod = fibre_of_item(q->s, q->grains.count, item, &edge)->rod;
+    int first = rp__rod_first(rod), last = first + rp__rod_nodes(rod) - 2;
+    return (edge == first && place < near && rod->end[0] != RP_ROD_FREE) || (edge == last && place > 1 - near && rod->end[1] != RP_ROD_FREE);
+}
+
 static void swap_ends(rp__contact_candidate *c)
 {
     rp__contact_end end = c->end[0];
@@ -197,6 +209,8 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
     b.q = rp__vec3_add(b.q, move);
     int n = rp__collide_capsules(&a, &b, within, t);
     for (int k = 0; k < n; k++) {
+        if (is_held(q, pair->a, t[k].s) && is_held(q, pair->b, t[k].t)) /* roots that lie in each other: nothing could part them */
+            continue;
         rp__contact_candidate c = { .gap = t[k].gap, .size = a.radius + b.radius, .normal = t[k].normal, .body = -1, .wall = -1, .contact = -1 };
         double mu[2];
         set_end(q, pair->a, t[k].s, t[k].on_a, rp__vec3_scale(-a.radius, t[k].normal), &c.end[0], &c.key.a, &mu[0]);

@@ -167,7 +167,29 @@ static double draw(const rp__contact_params *par, uint64_t seed, uint64_t id)
 
 /* ---- room ---- */
 
-/* Pushes overlapping grains apart, pair by pair, as far as it takes in some rounds: positions only, before the first step. */
+/* Out of bodies, along the normal of each, both ends of a capsule; the depth that there was. */
+static double leave_bodies(const rp__world *world, const rp__contact_grains *g, int64_t i)
+{
+    double deepest = 0;
+    for (int b = 0; b < world->body_count; b++) {
+        const rp__body *body = &world->bodies[b];
+        for (int k = 0; k < (g->slenderness > 0 ? 2 : 1) && body->present; k++) {
+            rp__collide_capsule c = rp__contact_capsule(g, i);
+            rp__vec3 normal;
+            double depth = c.radius - rp__body_distance(body, &body->pose, k == 0 ? c.p : c.q, &normal), n[3];
+            if (!(depth > 0))
+                continue;
+            deepest = fmax(deepest, depth / c.radius);
+            rp__vec3_store(n, rp__vec3_scale(depth + 1e-6 * c.radius, normal));
+            for (int d = 0; d < g->dim; d++)
+                g->x[d][i] += n[d];
+        }
+    }
+    return deepest;
+}
+
+/* Pushes overlapping grains apart, pair by pair, and out of bodies and walls, as far as it takes in some rounds: positions only, before
+ * the first step. */
 static rp_result make_room(const rp__world *world, const rp__contact_grains *g, int64_t first, double *left)
 {
     rp__collide_grid *grid = NULL;
@@ -199,6 +221,8 @@ static rp_result make_room(const rp__world *world, const rp__contact_grains *g, 
                 g->x[d][pairs[k].b] -= half * n[d];
             }
         }
+        for (int64_t i = first; i < g->count && result == RP_OK; i++)
+            *left = fmax(*left, leave_bodies(world, g, i));
         for (int64_t i = first; i < g->count; i++)
             for (int d = 0; d < g->dim; d++) {
                 double reach = g->radius[i];
@@ -253,7 +277,7 @@ rp_result rp__contact_born(const rp__world *world, int first_field, int64_t firs
     if (p->count)
         RP_TRY(make_room(world, &g, first, &left));
     if (left > 0.05)
-        RP_WARN("grains begin up to %.0f %% of a radius inside each other: they are larger than the room between them (spacing %g m); "
+        RP_WARN("grains begin up to %.0f %% of a radius inside each other or a body: they are larger than the room between them (spacing %g m); "
                 "use fewer a cell, a smaller diameter, or regular sampling",
                 100 * left, spacing);
     return RP_OK;

@@ -24,7 +24,7 @@ typedef struct rp__contact_params {
     double aspect, diameter, spread;
     char *sieve;
     double restitution, rolling_friction;
-    double push;
+    double push, overlap;
     double tolerance, tolerance_max;
     int64_t max_iterations;
     int solver, local_solver;
@@ -111,8 +111,21 @@ typedef struct rp__contact_column {
     double h[7][3];
 } rp__contact_column;
 
+/* A contact of spheres (discs) with each other or with what moves as told. With the arms -r n and + r n of its ends everything is in the
+ * axes n, t and n×t:  u_N = n·dv,  u_t = t·dv - (n×t)·s,  u_(n×t) = (n×t)·dv + t·s,  s = r_a omega_a + r_b omega_b. */
+typedef struct rp__contact_ball {
+    rp__vec3 n, t;
+    double radius[2], softness[2]; /* 1 / mass; 0 of an end that moves as told */
+} rp__contact_ball;
+
+/* Rolling friction of a contact: the moment is `radius` times the last components of r; `turn` is radius × I⁻¹ of each end. */
+typedef struct rp__contact_rolling {
+    double radius, turn[2][9];
+} rp__contact_rolling;
+
 typedef struct rp__contact_system {
-    int dim;
+    int dim;                       /* of space: components of an impulse */
+    int width;                     /* numbers a contact: with rolling friction its moment too */
     int64_t objects, size;         /* velocities */
     int64_t *object_first;         /* of an object's velocities; objects + 1 */
     double *free_velocity, *velocity, *product;
@@ -120,17 +133,22 @@ typedef struct rp__contact_system {
     int64_t count, capacity;
     int64_t *candidate;            /* of a contact */
     rp__vec3 (*axis)[3];
+    int32_t (*object)[2];          /* of the ends of a contact */
+    bool *is_ball;
+    rp__contact_ball *ball;        /* of contacts that are of spheres; of the others a column an end */
+    double turning;                /* of spheres: m r² / I */
     rp__contact_column (*column)[2];
     double *pool;                  /* Y */
     int64_t pool_size, pool_capacity;
     double *diagonal, *b, *mu, *r, *u, *w;
-    double (*moment)[3];           /* of rolling friction, on end 0 */
+    double *rolling;               /* coefficients; used when width > dim */
+    rp__contact_rolling *roll;
     /* contacts of an object: touching[touch_first[o] … touch_first[o + 1]) is 2 × contact + end */
     int64_t *touch_first, *touching;
     int colors;
     int64_t *color_first;
     int32_t *color_items;
-    int64_t capacities[24];
+    int64_t capacities[32];
 } rp__contact_system;
 
 typedef struct rp__contact_state {
@@ -166,9 +184,16 @@ rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, dou
 rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt, int64_t old_count);
 rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats); /* solve.c */
 rp_result rp__contact_dump(const rp__contact_state *s, const rp__world *world, double dt, const char *path); /* dump.c */
-/* roll.c: moments of the last step for contacts from number `from` on; then better ones from the velocities found. */
-void rp__contact_roll_start(rp__contact_state *s, const rp__world *world, int64_t from);
-void rp__contact_roll(rp__contact_state *s, const rp__world *world);
+/* operator.c: what H and Y = A⁻¹ H do. u = Hᵀ v of contact i; v += Y r of end e; v = Y r of all; the last two as the friction library calls. */
+void rp__contact_pull(const rp__contact_system *y, int64_t i, const double *velocity, double *u);
+void rp__contact_push(const rp__contact_system *y, int64_t i, int e, const double *r, double *velocity);
+void rp__contact_apply(const rp__contact_system *y, const double *r, double *velocity);
+void rp__contact_set_operator(rp__contact_system *y, rp_friction_operator_def *def);
+/* roll.c: whether rolling friction acts at contact i; its radius, softnesses and coefficient. */
+void rp__contact_set_rolling(rp__contact_state *s, const rp__contact_grains *g, int64_t i);
+void rp__contact_roll_told(rp__contact_state *s, const rp__world *world, int64_t i);
+/* The columns of a contact, also of one of spheres, without its Y. */
+void rp__contact_set_columns(const rp__contact_state *s, int64_t i, rp__contact_column column[2]);
 double rp__contact_closing(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, const double *velocity);
 void rp__contact_free_system(rp__contact_system *y);
 

@@ -15,7 +15,7 @@ enum { CHUNK = 64, WORDS = 16 };
 void rp__contact_free_system(rp__contact_system *y)
 {
     void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
-                    y->mu, y->r, y->u, y->w, y->moment, y->touch_first, y->touching, y->color_first, y->color_items };
+                    y->mu, y->r, y->u, y->w, y->rolling, y->roll, y->object, y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
 }
@@ -59,6 +59,8 @@ rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt)
     rp__contact_system *y = &s->system;
     rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
     y->dim = s->dim;
+    y->width = s->params->rolling_friction > 0 ? (s->dim == 2 ? 3 : 6) : s->dim;
+    y->turning = s->dim == 2 ? 2 : 2.5;
     y->objects = g.count + world->body_count + s->fibre_count;
     if (!GROW(y, object_first, 0, y->objects + 1))
         return RP_OUT_OF_MEMORY;
@@ -276,6 +278,75 @@ static void add_diagonal(const rp__contact_system *y, const rp__contact_column *
                 w[i * y->dim + j] += a->h[r][i] * to[3 * (a->first + r - b->y_first) + j];
 }
 
+void rp__contact_set_columns(const rp__contact_state *s, int64_t i, rp__contact_column column[2])
+{
+    const rp__contact_system *y = &s->system;
+    const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+    for (int e = 0; e < 2; e++) {
+        column[e].object = NOTHING;
+        column[e].rows = 0;
+        if (c->end[e].object != NOTHING)
+            set_column(s, &c->end[e], y->axis[i], e == 0 ? 1 : -1, &column[e]);
+    }
+}
+
+/* The diagonal block of a contact by its columns. */
+static void set_diagonal(work *w, const rp__contact_grains *g, int64_t i, double *diagonal)
+{
+    const rp__contact_system *y = &w->s->system;
+    rp__contact_column *column = y->column[i];
+    int d = y->dim;
+    for (int e = 0; e < 2; e++)
+        if (column[e].object != NOTHING)
+            solve_column(w->s, w->world, g, &column[e]);
+    for (int e = 0; e < 2; e++)
+        if (column[e].object != NOTHING)
+            add_diagonal(y, &column[e], &column[e], diagonal);
+    if (column[0].object == column[1].object && column[0].object != NOTHING) { /* a fibre that touches itself */
+        add_diagonal(y, &column[0], &column[1], diagonal);
+        add_diagonal(y, &column[1], &column[0], diagonal);
+    }
+    for (int p = 0; p < d; p++) /* symmetric to the bit */
+        for (int q = 0; q < p; q++)
+            diagonal[p * d + q] = diagonal[q * d + p] = 0.5 * (diagonal[p * d + q] + diagonal[q * d + p]);
+}
+
+/* W_ii with the moments of rolling, from what a unit of each component does to the velocities. */
+static void widen_diagonal(const rp__contact_system *y, int64_t i, const double *impulses, double *diagonal)
+{
+    int d = y->dim, n = y->width;
+    const rp__contact_rolling *roll = &y->roll[i];
+    memset(diagonal, 0, (size_t)(n * n) * sizeof *diagonal);
+    for (int a = 0; a < d; a++)
+        for (int b = 0; b < d; b++)
+            diagonal[a * n + b] = impulses[a * d + b];
+    if (roll->radius == 0) { /* none here: components that stay 0 */
+        for (int a = d; a < n; a++)
+            diagonal[a * n + a] = impulses[0];
+        return;
+    }
+    for (int b = d; b < n; b++) { /* column b: spins of both ends, then the velocities of the contact */
+        double v[2][6] = { { 0 } }, u[6] = { 0 };
+        for (int e = 0; e < 2; e++)
+            for (int a = 0; a < 3; a++)
+                v[e][3 + a] = (e == 0 ? 1 : -1) * roll->turn[e][3 * a + (d == 2 ? 2 : b - d)];
+        for (int e = 0; e < 2; e++) {
+            if (y->object[i][e] == NOTHING)
+                continue;
+            rp__vec3 spin = rp__vec3_load(v[e] + 3);
+            for (int a = 0; a < d; a++)
+                u[a] += y->is_ball[i] ? (a == 0 ? 0 : a == 1 ? -1 : 1) * y->ball[i].radius[e] * rp__vec3_dot(spin, y->axis[i][a == 1 ? 2 : 1])
+                                      : v[e][3] * y->column[i][e].h[3][a] + v[e][4] * y->column[i][e].h[4][a] + v[e][5] * y->column[i][e].h[5][a];
+            for (int a = d; a < n; a++)
+                u[a] += (e == 0 ? 1 : -1) * roll->radius * v[e][d == 2 ? 5 : 3 + a - d];
+        }
+        for (int a = 0; a < n; a++)
+            diagonal[a * n + b] = u[a];
+        for (int a = 0; a < d; a++)
+            diagonal[b * n + a] = u[a];
+    }
+}
+
 static void columns_range(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
@@ -284,24 +355,21 @@ static void columns_range(void *context, int64_t begin, int64_t end, int worker)
     rp__contact_grains g = rp__contact_grains_of(w->world, w->s->first_field);
     int d = y->dim;
     for (int64_t i = begin; i < end; i++) {
-        const rp__contact_candidate *c = &w->s->candidates[y->candidate[i]];
-        rp__contact_column *column = y->column[i];
-        double *diagonal = y->diagonal + i * d * d;
-        memset(diagonal, 0, (size_t)(d * d) * sizeof *diagonal);
-        for (int e = 0; e < 2; e++)
-            if (column[e].object != NOTHING)
-                solve_column(w->s, w->world, &g, &column[e]);
-        for (int e = 0; e < 2; e++)
-            if (column[e].object != NOTHING)
-                add_diagonal(y, &column[e], &column[e], diagonal);
-        if (column[0].object == column[1].object && column[0].object != NOTHING) { /* a fibre that touches itself */
-            add_diagonal(y, &column[0], &column[1], diagonal);
-            add_diagonal(y, &column[1], &column[0], diagonal);
+        double own[9] = { 0 }, *diagonal = y->diagonal + i * y->width * y->width;
+        if (y->is_ball[i]) {
+            double softness = y->ball[i].softness[0] + y->ball[i].softness[1];
+            for (int k = 0; k < d; k++)
+                own[k * d + k] = k == 0 ? softness : (1 + y->turning) * softness;
+        } else {
+            set_diagonal(w, &g, i, own);
         }
-        for (int p = 0; p < d; p++) /* symmetric to the bit */
-            for (int q = 0; q < p; q++)
-                diagonal[p * d + q] = diagonal[q * d + p] = 0.5 * (diagonal[p * d + q] + diagonal[q * d + p]);
-        y->mu[i] = c->mu;
+        y->mu[i] = w->s->candidates[y->candidate[i]].mu;
+        if (y->width == d) {
+            memcpy(diagonal, own, (size_t)(d * d) * sizeof *own);
+            continue;
+        }
+        rp__contact_set_rolling(w->s, &g, i);
+        widen_diagonal(y, i, own, diagonal);
     }
 }
 
@@ -314,14 +382,14 @@ static rp_result list_touching(rp__contact_system *y)
     memset(y->touch_first, 0, (size_t)(y->objects + 1) * sizeof *y->touch_first);
     for (int64_t i = 0; i < y->count; i++)
         for (int e = 0; e < 2; e++)
-            if (y->column[i][e].object != NOTHING)
-                y->touch_first[y->column[i][e].object + 1]++;
+            if (y->object[i][e] != NOTHING)
+                y->touch_first[y->object[i][e] + 1]++;
     for (int64_t o = 0; o < y->objects; o++)
         y->touch_first[o + 1] += y->touch_first[o];
     for (int64_t i = 0; i < y->count; i++)
         for (int e = 0; e < 2; e++)
-            if (y->column[i][e].object != NOTHING)
-                y->touching[y->touch_first[y->column[i][e].object]++] = 2 * i + e;
+            if (y->object[i][e] != NOTHING)
+                y->touching[y->touch_first[y->object[i][e]]++] = 2 * i + e;
     memmove(y->touch_first + 1, y->touch_first, (size_t)y->objects * sizeof *y->touch_first);
     y->touch_first[0] = 0;
     return RP_OK;
@@ -343,14 +411,14 @@ static rp_result colour(rp__contact_system *y)
         for (int w = 0; w < WORDS && pick < 0; w++) {
             uint64_t taken = 0;
             for (int e = 0; e < 2; e++)
-                taken |= y->column[i][e].object != NOTHING ? used[(int64_t)y->column[i][e].object * WORDS + w] : 0;
+                taken |= y->object[i][e] != NOTHING ? used[(int64_t)y->object[i][e] * WORDS + w] : 0;
             if (taken == UINT64_MAX)
                 continue;
             int bit = __builtin_ctzll(~taken);
             pick = 64 * w + bit;
             for (int e = 0; e < 2; e++)
-                if (y->column[i][e].object != NOTHING)
-                    used[(int64_t)y->column[i][e].object * WORDS + w] |= (uint64_t)1 << bit;
+                if (y->object[i][e] != NOTHING)
+                    used[(int64_t)y->object[i][e] * WORDS + w] |= (uint64_t)1 << bit;
         }
         chosen[i] = pick >= 0 ? pick : extra++;
         most = chosen[i] + 1 > most ? chosen[i] + 1 : most;
@@ -398,13 +466,16 @@ static double approach(const rp__contact_state *s, const rp__world *world, const
 }
 
 /* w_N = gap / dt while the surfaces are apart; an overlap is taken away at the rate push × depth / dt, at most a tenth of a radius a step.
+ * The first `overlap` of a radius is left: a grain that is wedged between walls, with an overlap on both sides, could not obey, its forces
+ * would grow from step to step and what leans on it would creep. With it u = 0 is a solution wherever things can rest.
  * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
 static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
 {
     rp__vec3 axis[3];
     double e = s->params->restitution;
     memcpy(axis, s->system.axis[c->contact], sizeof axis);
-    w[0] = c->gap > 0 ? c->gap / dt : fmax(s->params->push * c->gap, -0.1 * c->size) / dt;
+    double depth = fmax(0, -c->gap - s->params->overlap * c->size);
+    w[0] = c->gap > 0 ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
     if (e > 0) {
         double speed = approach(s, world, c);
         double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
@@ -417,29 +488,85 @@ static void set_w(const rp__contact_state *s, const rp__world *world, const rp__
             w[k] -= rp__vec3_dot(axis[k], c->surface);
 }
 
+/* A contact of two spheres, or of one with what moves as told, needs no columns. */
+static bool make_ball(const rp__contact_state *s, const rp__contact_grains *g, const rp__contact_candidate *c, const rp__vec3 axis[3], rp__contact_ball *ball)
+{
+    (void)s;
+    if (g->slenderness > 0)
+        return false;
+    for (int e = 0; e < 2; e++)
+        if (c->end[e].object != NOTHING && c->end[e].object >= g->count)
+            return false;
+    *ball = (rp__contact_ball){ .n = axis[0], .t = axis[1] };
+    for (int e = 0; e < 2; e++)
+        if (c->end[e].object != NOTHING) {
+            ball->radius[e] = g->radius[c->end[e].object];
+            ball->softness[e] = 1 / g->mass[c->end[e].object];
+        }
+    return true;
+}
+
+static void describe_contacts(rp__contact_state *s, const rp__world *world)
+{
+    rp__contact_system *y = &s->system;
+    rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
+    y->pool_size = 0;
+    for (int64_t i = 0; i < y->count; i++) {
+        const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+        set_axes(y, i, c);
+        for (int e = 0; e < 2; e++)
+            y->object[i][e] = c->end[e].object;
+        y->is_ball[i] = make_ball(s, &g, c, y->axis[i], &y->ball[i]);
+        if (y->is_ball[i])
+            continue;
+        rp__contact_set_columns(s, i, y->column[i]);
+        for (int e = 0; e < 2; e++)
+            if (y->object[i][e] != NOTHING) {
+                y->column[i][e].y = y->pool_size;
+                y->pool_size += 3 * y->column[i][e].y_rows;
+            }
+    }
+}
+
+/* Impulse and moment of the last step in the new axes, back into the cone. */
+static void start_warm(rp__contact_state *s, int64_t i)
+{
+    rp__contact_system *y = &s->system;
+    const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+    const rp__collide_record *old = s->params->warm_start ? remembered(s, &c->key) : NULL;
+    double r[6] = { 0 };
+    if (old) {
+        for (int k = 0; k < y->dim; k++)
+            r[k] = rp__vec3_dot(y->axis[i][k], rp__vec3_load(old->impulse));
+        for (int k = y->dim; k < y->width && y->roll[i].radius > 0; k++)
+            r[k] = old->moment[y->dim == 2 ? 2 : k - y->dim] / y->roll[i].radius;
+    }
+    if (!(r[0] > 0))
+        memset(r, 0, sizeof r);
+    double tangential = 0, moment = 0;
+    for (int k = 1; k < y->width; k++)
+        *(k < y->dim ? &tangential : &moment) += r[k] * r[k];
+    tangential = sqrt(tangential);
+    moment = sqrt(moment);
+    for (int k = 1; k < y->dim && tangential > c->mu * r[0]; k++)
+        r[k] *= c->mu * r[0] / tangential;
+    for (int k = y->dim; k < y->width && moment > y->rolling[i] * r[0]; k++)
+        r[k] *= y->rolling[i] * r[0] / moment;
+    memcpy(y->r + i * y->width, r, (size_t)y->width * sizeof *r);
+}
+
 rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt, int64_t old_count)
 {
     rp__contact_system *y = &s->system;
-    int d = y->dim;
+    int d = y->width;
     int64_t n = y->count;
     if (!GROW(y, axis, 9, n) || !GROW(y, column, 10, n) || !GROW(y, diagonal, 11, n * d * d) || !GROW(y, b, 12, n * d) || !GROW(y, mu, 13, n) ||
-        !GROW(y, r, 14, n * d) || !GROW(y, u, 15, n * d) || !GROW(y, w, 16, n * d) || !GROW(y, moment, 18, n))
+        !GROW(y, r, 14, n * d) || !GROW(y, u, 15, n * d) || !GROW(y, w, 16, n * d) || !GROW(y, object, 19, n) || !GROW(y, is_ball, 20, n) ||
+        !GROW(y, ball, 21, n))
         return RP_OUT_OF_MEMORY;
-    y->pool_size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
-        set_axes(y, i, c);
-        for (int e = 0; e < 2; e++) {
-            rp__contact_column *column = &y->column[i][e];
-            column->object = NOTHING;
-            column->rows = 0;
-            if (c->end[e].object == NOTHING)
-                continue;
-            set_column(s, &c->end[e], y->axis[i], e == 0 ? 1 : -1, column);
-            column->y = y->pool_size;
-            y->pool_size += 3 * column->y_rows;
-        }
-    }
+    if (d > y->dim && (!GROW(y, rolling, 22, n) || !GROW(y, roll, 23, n)))
+        return RP_OUT_OF_MEMORY;
+    describe_contacts(s, world);
     if (!GROW(y, pool, 17, y->pool_size))
         return RP_OUT_OF_MEMORY;
     work w = { s, world, dt, NULL };
@@ -447,35 +574,17 @@ rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, dou
     RP_TRY(list_touching(y));
     RP_TRY(colour(y));
     for (int64_t i = 0; i < n; i++) {
-        const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
         double all[3];
-        set_w(s, world, c, dt, all);
+        set_w(s, world, &s->candidates[y->candidate[i]], dt, all);
+        rp__contact_pull(y, i, y->free_velocity, y->b + i * d);
         for (int k = 0; k < d; k++) {
-            double sum = all[k];
-            for (int e = 0; e < 2; e++)
-                for (int r = 0; r < y->column[i][e].rows; r++)
-                    sum += y->column[i][e].h[r][k] * y->free_velocity[y->column[i][e].first + r];
-            y->w[i * d + k] = all[k];
-            y->b[i * d + k] = sum;
+            y->w[i * d + k] = k < y->dim ? all[k] : 0;
+            y->b[i * d + k] += y->w[i * d + k];
         }
-        /* warm start: the impulse of the last step in the new axes, back into the cone */
-        const rp__collide_record *old = s->params->warm_start ? remembered(s, &c->key) : NULL;
-        double r[3] = { 0, 0, 0 }, tangential = 0;
-        for (int k = 0; k < d && old; k++)
-            r[k] = rp__vec3_dot(y->axis[i][k], rp__vec3_load(old->impulse));
-        for (int k = 1; k < d; k++)
-            tangential += r[k] * r[k];
-        tangential = sqrt(tangential);
-        if (!(r[0] > 0))
-            r[0] = r[1] = r[2] = 0;
-        for (int k = 1; k < d && tangential > c->mu * r[0]; k++)
-            r[k] *= c->mu * r[0] / tangential;
+        if (d > y->dim)
+            rp__contact_roll_told(s, world, i);
         if (i >= old_count)
-            memcpy(y->r + i * d, r, (size_t)d * sizeof *r);
+            start_warm(s, i);
     }
-    for (int64_t i = old_count; i < n; i++)
-        memset(y->moment[i], 0, sizeof y->moment[i]);
-    if (s->params->rolling_friction > 0)
-        rp__contact_roll_start(s, world, old_count);
     return RP_OK;
 }

@@ -159,8 +159,7 @@ static void test_pile_stays(void **state)
 static void test_pile_of_capsules_stays(void **state)
 {
     (void)state;
-    /* rolling friction and impulses are solved in turns, a few sweeps each: with long levers what is left of them moves a little */
-    settle("capsules", 1e-4);
+    settle("capsules", 0.5e-6);
 }
 
 /* Energy never grows while balls without restitution fall and settle. */

@@ -39,6 +39,7 @@ void rp_friction_destroy(rp_friction *p)
         return;
     rp__base_free(p->b);
     rp__base_free(p->mu);
+    rp__base_free(p->rolling);
     rp__base_free(p->diagonal);
     rp__base_free(p->norm);
     rp__base_free(p->first);
@@ -335,6 +336,18 @@ static rp_result check_colors(const rp_friction_operator_def *def)
     return result;
 }
 
+static rp_result check_rolling(const rp_friction_operator_def *def)
+{
+    if (!def->rolling)
+        return RP_OK;
+    if (def->dimension == 2)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rolling friction needs dimension 3 (in the plane) or 6, this problem has 2");
+    for (int64_t i = 0; i < def->contacts; i++)
+        if (!(def->rolling[i] >= 0 && def->rolling[i] <= 1e100))
+            return rp__base_fail(RP_BAD_ARGUMENT, "rolling friction of contact %lld is %g: it must be between 0 and 1e100", (long long)i, def->rolling[i]);
+    return RP_OK;
+}
+
 rp_result rp_friction_create_operator(const rp_friction_operator_def *def, rp_friction **problem)
 {
     if (!def || !problem)
@@ -343,6 +356,7 @@ rp_result rp_friction_create_operator(const rp_friction_operator_def *def, rp_fr
     if (!def->multiply || (def->contacts > 0 && !def->diagonal))
         return rp__base_fail(RP_BAD_ARGUMENT, "an operator needs `multiply` and the diagonal blocks");
     RP_TRY(check_colors(def));
+    RP_TRY(check_rolling(def));
     rp_friction *p = RP_NEW(rp_friction);
     if (!p)
         return RP_OUT_OF_MEMORY;
@@ -354,6 +368,8 @@ rp_result rp_friction_create_operator(const rp_friction_operator_def *def, rp_fr
     rp_result result = rp__friction_copy(&p->b, def->b, def->contacts * def->dimension);
     if (result == RP_OK)
         result = rp__friction_copy(&p->mu, def->mu, def->contacts);
+    if (result == RP_OK && def->rolling)
+        result = rp__friction_copy(&p->rolling, def->rolling, def->contacts);
     if (result == RP_OK)
         result = rp__friction_copy(&p->diagonal, def->diagonal, def->contacts * def->dimension * def->dimension);
     if (result == RP_OK)

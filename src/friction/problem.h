@@ -43,6 +43,7 @@ struct rp_friction {
     int dimension;
     int64_t contacts, dofs;
     double *b, *mu;
+    double *rolling;  /* NULL: none of the components is a moment (rolling.h) */
     double *diagonal; /* d² a contact, made symmetric: what local solvers use */
     double *norm;     /* |W_ii| (Frobenius), the unit that turns forces into velocities */
     double scale;     /* root mean square of |b_i| */

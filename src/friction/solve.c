@@ -286,6 +286,8 @@ static rp_result check_options(const rp_friction *p, const rp_friction_options *
     if (p->dimension == 6 && enumeration)
         return rp__base_fail(RP_UNSUPPORTED, "options: local solver %s is for dimension 2 and 3, this problem has 6",
                              rp_friction_local_solver_name(o->local));
+    if (p->rolling && o->local != RP_FRICTION_CONTACT_SCALAR)
+        return rp__base_fail(RP_UNSUPPORTED, "options: local solver %s does not know rolling friction; use scalar", rp_friction_local_solver_name(o->local));
     if (o->check_every < 0 || o->threads < 0)
         return rp__base_fail(RP_BAD_ARGUMENT, "options: check_every and threads cannot be negative");
     bool sweeps = o->solver == RP_FRICTION_GAUSS_SEIDEL || o->solver == RP_FRICTION_GAUSS_SEIDEL_COLOURED ||
@@ -324,10 +326,10 @@ static rp_result dispatch(rp__friction_run *run)
 
 static void count_states(const rp_friction *p, const double *r, rp_friction_report *report)
 {
-    int d = p->dimension;
+    int d = p->dimension, impulses = p->rolling ? d / 2 + d % 2 : d; /* moments do not tell whether it slides */
     for (int64_t i = 0; i < p->contacts; i++) {
         double tangent = 0;
-        for (int a = 1; a < d; a++)
+        for (int a = 1; a < impulses; a++)
             tangent += r[i * d + a] * r[i * d + a];
         if (r[i * d] <= 0)
             report->take_off++;

@@ -3,15 +3,30 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "friction/local.h"
+#include "friction/rolling.h"
 
 #include <string.h>
 
 #define D RP_CONE
 typedef RP_CONE_NAME(rp__friction_factor) factor_type;
 
+static rp_result make_rolling(const rp_friction *p, rp__friction_sweep *sweep)
+{
+    rp__friction_rolling_factor *factors = RP_NEW_ARRAY(rp__friction_rolling_factor, p->contacts);
+    sweep->factors = factors;
+    sweep->change = rp__base_alloc_zero((size_t)p->contacts * sizeof(double));
+    if (!factors || !sweep->change)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < p->contacts; i++)
+        if (!rp__friction_rolling_factorise(D, &factors[i], p->diagonal + i * D * D))
+            return rp__base_fail(RP_BAD_ARGUMENT, "diagonal block %lld of W cannot be factorised", (long long)i);
+    return RP_OK;
+}
+
 rp_result RP_CONE_NAME(rp__friction_sweep_make)(const rp_friction *p, rp__friction_sweep *sweep)
 {
+    if (D != 2 && p->rolling)
+        return make_rolling(p, sweep);
     factor_type *factors = RP_NEW_ARRAY(factor_type, p->contacts);
     sweep->factors = factors;
     sweep->change = rp__base_alloc_zero((size_t)p->contacts * sizeof(double));
@@ -24,15 +39,19 @@ rp_result RP_CONE_NAME(rp__friction_sweep_make)(const rp_friction *p, rp__fricti
 }
 
 /* min ½ rᵀ W r + (b + s e_N)ᵀ r over the cone: a few projected gradient steps from the last r are enough inside a sweep. */
-static void solve_convex(const double *w, double norm, const double *b, double s, double mu, double *r)
+static void solve_convex(const rp_friction *p, int64_t i, const double *b, double s, double *r)
 {
+    const double *w = p->diagonal + i * D * D, norm = p->norm[i], mu = p->mu[i];
     for (int step = 0; step < 12; step++) {
         double x[D], moved = 0, size = 0;
         RP_CONE_NAME(rp__friction_multiply)(w, r, b, x);
         x[0] += s;
         for (int a = 0; a < D; a++)
             x[a] = r[a] - x[a] / norm;
-        RP_CONE_NAME(rp__friction_project)(mu, x);
+        if (D != 2 && p->rolling)
+            rp__friction_rolling_project(D, mu, p->rolling[i], x);
+        else
+            RP_CONE_NAME(rp__friction_project)(mu, x);
         for (int a = 0; a < D; a++) {
             moved += (x[a] - r[a]) * (x[a] - r[a]);
             size += x[a] * x[a];
@@ -98,7 +117,9 @@ void RP_CONE_NAME(rp__friction_sweep_visit)(const rp_friction *p, rp__friction_s
             next[a] = r[a];
         }
         if (sweep->s)
-            solve_convex(w, p->norm[i], b, sweep->s[i], p->mu[i], next);
+            solve_convex(p, i, b, sweep->s[i], next);
+        else if (D != 2 && p->rolling)
+            rp__friction_rolling_solve(D, (rp__friction_rolling_factor *)sweep->factors + i, w, b, p->mu[i], p->rolling[i], next);
         else if (sweep->local == RP_FRICTION_CONTACT_SCALAR)
             RP_CONE_NAME(rp__friction_solve)(&factors[i], b, p->mu[i], next);
         else
