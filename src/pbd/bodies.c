@@ -8,6 +8,7 @@
  * with the joint in it. The impulse of the step, -m_i (l n + t) / h, goes to the body of the simulation at the end. */
 #include "pbd/state.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -61,6 +62,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
 {
     if (!rp__base_grow(&s->bodies, &s->body_capacity, world->body_count + 1, sizeof *s->bodies))
         return RP_OUT_OF_MEMORY;
+    RP_TRY(rp__pbd_set_beads(s, world));
     s->any_free = s->any_rest = false;
     for (int k = 0; k < world->body_count; k++) {
         const rp__body *body = &world->bodies[k];
@@ -74,7 +76,9 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         b->rests = rp__body_rests(body);
         s->any_rest = s->any_rest || b->rests;
         set_bounds(body, 2 * s->r, b);
-        if (body->def.kind != RP_BODY_FREE)
+        b->beaded = s->beads.first[k + 1] > s->beads.first[k];
+        b->matched = b->beaded && rp__pbd_is_matched(s, body);
+        if (body->def.kind != RP_BODY_FREE || b->matched)
             continue;
         b->free = k;
         s->any_free = true;
@@ -84,6 +88,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         rp__vec3_store(b->d, rp__vec3_scale(s->h, body->velocity));
         rp__vec3_store(b->d + 3, rp__vec3_scale(s->h, body->omega));
     }
+    rp__pbd_place_beads(s, world);
     return keep_clearances(s, world);
 }
 

@@ -35,7 +35,7 @@ typedef struct list {
     bool full;
 } list;
 
-static double coefficient(const rp_surface *surface)
+double rp__pbd_surface_friction(const rp_surface *surface)
 {
     return surface->kind == RP_STICK ? 1e3 : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
 }
@@ -74,7 +74,7 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     }
     rp__pbd_touch *t = &at->to[at->count++];
     double gap = phi - s->r, over = fmin(-gap - 2 * s->r * RP_PBD_SLOP, s->r);
-    *t = (rp__pbd_touch){ .surface = surface, .free = -1, .mu = coefficient(kind), .share = { 1, 1 }, .gap = gap };
+    *t = (rp__pbd_touch){ .surface = surface, .free = -1, .mu = rp__pbd_surface_friction(kind), .share = { 1, 1 }, .gap = gap };
     t->g = gap >= 0 ? gap : 0;
     t->over = over > 0 ? over : 0;
     rp__vec3_store(t->n, n);
@@ -157,7 +157,7 @@ static void touch_bodies(list *at)
         *clearance = INFINITY;
     for (int b = 0; b < at->w->world->body_count; b++) {
         const rp__pbd_body *body = &s->bodies[b];
-        if (!body->there || (body->rests && !near))
+        if (!body->there || body->beaded || (body->rests && !near))
             continue;
         if (body->rests) {
             *clearance = fmin(*clearance, touch_body(at, b));
@@ -181,8 +181,10 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         int64_t next = slab->begin * t->room, last = slab->end * t->room;
         for (int64_t k = slab->begin; k < slab->end; k++) {
             list at = { .w = w, .grain = k, .to = t->all + next, .room = last - next };
-            touch_walls(&at);
-            touch_bodies(&at);
+            if (w->s->owner[k] < 0) {
+                touch_walls(&at);
+                touch_bodies(&at);
+            }
             t->first[k] = next;
             t->count[k] = at.count;
             next += at.count;
