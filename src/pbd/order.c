@@ -1,4 +1,5 @@
 /* Grains in the order of cells: a counting sort by the places that the step predicts, x + h (v + h g), and the slabs. */
+#include "pbd/closure.h"
 #include "pbd/state.h"
 
 #include "base/error.h"
@@ -32,6 +33,7 @@ static rp_result reserve(rp__pbd *s, int64_t n)
     for (int c = 0; c < 6; c++)
         GROW(place[c]);
     GROW(home);
+    GROW(range);
     GROW(owner);
     GROW(mass);
     GROW(material);
@@ -214,6 +216,9 @@ static void gather_chunk(void *context, int64_t begin, int64_t end, int worker)
             s->place[3 + b][k] = (float)(s->x[k][a] + s->u[k][a] - s->origin[b]);
             s->push[k][b] = 0;
         }
+        double way = sqrt(s->u[k][0] * s->u[k][0] + s->u[k][1] * s->u[k][1] + s->u[k][2] * s->u[k][2]);
+        double ahead = RP_PBD_SLACK * s->r + RP_PBD_AHEAD * way, most = s->par->margin * s->r;
+        s->range[k] = (float)(s->r + (ahead < most ? ahead : most));
         s->home[k] = s->cell[i];
         s->x[k][3] = 0;
         s->push[k][3] = s->u[k][3];
@@ -256,6 +261,7 @@ rp_result rp__pbd_order(rp__pbd *s, rp__world *world, double width)
             s->x[k][a] = s->u[k][a] = s->push[k][a] = 0;
         for (int a = 0; a < 6; a++)
             s->place[a][k] = 0;
+        s->range[k] = 0;
     }
     return cut_slabs(s);
 }

@@ -1,6 +1,6 @@
 /* Pairs that may touch in this step, and which pairs of the step before they were.
  *
- * Taken is a pair nearer than `reach` at the beginning of the step or where the step would bring it. Grains look at those before
+ * Taken is a pair that is nearer than the ranges of its grains at the beginning of the step, or where the step would bring it. Grains look at those before
  * them in the order of cells: three rows of the layer before, the row before and their own. A row of cells is a run of grains, seen
  * eight at a time. */
 #include "pbd/state.h"
@@ -20,7 +20,6 @@ typedef int32_t eight_int __attribute__((vector_size(32), aligned(4), may_alias)
 
 typedef struct work {
     rp__pbd *s;
-    float reach2;
     atomic_int full;       /* a slab had no room for its pairs */
 } work;
 
@@ -83,8 +82,10 @@ static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 8])
             eight d[6];
             for (int c = 0; c < 6; c++)
                 d[c] = *(const eight *)(place[c] + j) - x[c];
-            eight_int near_now = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < w->reach2;
-            eight_int near_then = d[3] * d[3] + d[4] * d[4] + d[5] * d[5] < w->reach2;
+            eight reach = *(const eight *)(s->range + j) + s->range[i];
+            reach *= reach;
+            eight_int near_now = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < reach;
+            eight_int near_then = d[3] * d[3] + d[4] * d[4] + d[5] * d[5] < reach;
             uint32_t bits = rp__lanes_bits8(near_now | near_then);
             if (end - j < 8)
                 bits &= (1u << (end - j)) - 1;
@@ -131,9 +132,9 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-rp_result rp__pbd_find_pairs(rp__pbd *s, double reach)
+rp_result rp__pbd_find_pairs(rp__pbd *s)
 {
-    work w = { .s = s, .reach2 = (float)(reach * reach) };
+    work w = { .s = s };
     for (;;) {
         RP_TRY(reserve(s, s->n));
         atomic_store(&w.full, 0);

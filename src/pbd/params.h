@@ -23,7 +23,7 @@ typedef struct rp__pbd_params {
     double friction;       /* between grains; below zero: from the materials, by the angle of their heaps */
     double kinetic;        /* part of the friction left once a contact slips */
     bool settle;           /* begin as densely as a bed that has settled */
-    double margin;         /* pairs nearer than 2 r (1 + margin) are looked at */
+    double margin;         /* pairs farther apart than 2 r (1 + margin) are not looked at */
     int64_t stabilisation; /* macklin and seed: sweeps that undo overlaps at the beginning of a step */
     int body;              /* rp__pbd_body_kind */
     int boundary;          /* rp__pbd_boundary */

@@ -27,7 +27,7 @@ static const rp_param table[] = {
       "Coulomb coefficient between grains; below zero: from each material, so that its heaps stand at its friction angle", NULL },
     { "kinetic", RP_REAL, P(kinetic), 1, 0, 1, "", "part of the friction that is left once a contact slips", NULL },
     { "settle", RP_BOOL, P(settle), 0, 0, 1, "", "fill shapes as densely as a bed that has settled, not loosely at random", NULL },
-    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "pairs closer than 2 r (1 + margin) count as near", NULL },
+    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "no pair farther apart than 2 r (1 + margin) is looked at; 0.12 misses none that goes a radius in a step", NULL },
     { "body", RP_ENUM, P(body), RP_PBD_LEVEL_SET, 0, 1, "",
       "free bodies: level_set (six unknowns in the sweeps), or shape_matching (filled with beads that are kept rigid)", "level_set|shape_matching" },
     { "boundary", RP_ENUM, P(boundary), RP_PBD_SURFACE, 0, 1, "",
@@ -91,7 +91,7 @@ static void free_touches(rp__pbd_touches *t)
 static void destroy(void *state)
 {
     rp__pbd *s = state;
-    void *all[] = { s->order, s->slot, s->cell, s->home, s->owner, s->x, s->u, s->push, s->mass, s->material, s->id, s->cell_first, s->slabs, s->used, s->wide, s->before,
+    void *all[] = { s->order, s->slot, s->cell, s->home, s->owner, s->range, s->x, s->u, s->push, s->mass, s->material, s->id, s->cell_first, s->slabs, s->used, s->wide, s->before,
                     s->lane, s->bodies, s->bead_at, s->rested, s->loose, s->mu, s->colour_first, s->items, s->residual, s->shift, s->began };
     for (int c = 0; c < 6; c++)
         rp__base_free(s->place[c]);
@@ -287,7 +287,7 @@ static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *s
     RP_TRY(rp__pbd_order(s, world, reach));
     RP_TRY(rp__pbd_find_beads(s));
     RP_LAP(&world->phases, "sort", t);
-    RP_TRY(rp__pbd_find_pairs(s, reach));
+    RP_TRY(rp__pbd_find_pairs(s));
     RP_LAP(&world->phases, "pairs", t);
     RP_TRY(rp__pbd_find_touches(s, world));
     RP_LAP(&world->phases, "surfaces", t);

@@ -121,6 +121,7 @@ typedef struct rp__pbd {
     double (*u)[4];        /* displacement, and w = mean mass / mass */
     double (*push)[4];     /* displacement that takes overlaps away, and w */
     float *place[6];       /* where it is and, from 3 on, where the step would bring it, from the origin of the cells */
+    float *range;          /* r and how far it may come in this step: what is nearer than both ranges is looked at */
     int32_t *home;         /* its cell */
     int32_t *owner;        /* body of a bead, -1: a grain */
     double *mass;
@@ -175,8 +176,8 @@ typedef struct rp__pbd {
 /* order.c: numbers the grains by cells of at least `width`, by the predicted places x + u; fills order, slot, x, u, mass, … */
 rp_result rp__pbd_order(rp__pbd *s, rp__world *world, double width);
 
-/* pairs.c: the pairs nearer than `reach`, and which they were in s->old. */
-rp_result rp__pbd_find_pairs(rp__pbd *s, double reach);
+/* pairs.c: the pairs that may meet, and which they were in s->old. */
+rp_result rp__pbd_find_pairs(rp__pbd *s);
 
 /* surfaces.c: walls and bodies. */
 rp_result rp__pbd_find_touches(rp__pbd *s, rp__world *world);

@@ -86,6 +86,12 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     return t;
 }
 
+/* How near a surface must be to be looked at. */
+static double range_of(const rp__pbd *s, int64_t grain)
+{
+    return s->r + RP_PBD_AHEAD * rp__vec3_norm(rp__vec3_load(s->u[grain])) + 2 * RP_PBD_SLACK * s->r;
+}
+
 static void touch_walls(list *at)
 {
     const rp__pbd *s = at->w->s;
@@ -96,7 +102,7 @@ static void touch_walls(list *at)
             continue;
         int axis = f / 2;
         double phi = f & 1 ? def->upper[axis] - x[axis] : x[axis] - def->lower[axis], n[3] = { 0, 0, 0 };
-        if (!(phi < 2 * s->r))
+        if (!(phi < 2 * s->r) || !(phi < range_of(s, at->grain)))
             continue;
         n[axis] = f & 1 ? -1 : 1;
         add(at, f, &def->wall[f], rp__vec3_load(n), phi, rp__vec3_make(0, 0, 0));
@@ -132,7 +138,7 @@ static double touch_body(list *at, int number)
     const rp__pbd *s = at->w->s;
     const rp__body *body = &at->w->world->bodies[number];
     rp__vec3 x = rp__vec3_load(s->x[at->grain]), n, m;
-    double phi = rp__body_distance(body, &body->pose, x, &n), range = 2 * s->r;
+    double phi = rp__body_distance(body, &body->pose, x, &n), range = range_of(s, at->grain);
     if (s->bodies[number].moves && s->bodies[number].free < 0)
         range += rp__vec3_norm(rp__pbd_body_way(s, body, x));
     if (!(phi < range))
@@ -152,7 +158,7 @@ static void touch_bodies(list *at)
     const rp__pbd *s = at->w->s;
     const double *x = s->x[at->grain];
     double *clearance = &at->w->clearance[s->order[at->grain]];
-    bool near = s->any_rest && !(*clearance > 2 * s->r);
+    bool near = s->any_rest && !(*clearance > range_of(s, at->grain));
     if (near)
         *clearance = INFINITY;
     for (int b = 0; b < at->w->world->body_count; b++) {

@@ -12,6 +12,7 @@ typedef struct cone {
     rp_shape base;
     rp__vec3 a, axis;
     double length, ra, rb;
+    double nx, ny;         /* normal of the slanted side */
 } cone;
 
 typedef struct nearest {
@@ -22,7 +23,8 @@ typedef struct nearest {
 static void try_side(nearest *best, double px, double py, double ax, double ay, double bx, double by, double nx, double ny)
 {
     double dx = bx - ax, dy = by - ay, ll = dx * dx + dy * dy;
-    double t = ll > 0 ? fmin(fmax(((px - ax) * dx + (py - ay) * dy) / ll, 0), 1) : 0;
+    double t = ll > 0 ? ((px - ax) * dx + (py - ay) * dy) / ll : 0;
+    t = t > 0 ? t < 1 ? t : 1 : 0;
     double x = px - ax - t * dx, y = py - ay - t * dy, squared = x * x + y * y;
     if (squared < best->squared)
         *best = (nearest){ squared, x, y, nx, ny };
@@ -34,8 +36,7 @@ static double cone_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradien
     rp__vec3 r = rp__vec3_sub(p, s->a);
     double y = rp__vec3_dot(r, s->axis), l = s->length;
     rp__vec3 flat = rp__vec3_axpy(-y, s->axis, r);
-    double rho = rp__vec3_norm(flat), slant = hypot(l, s->ra - s->rb);
-    double nx = l / slant, ny = (s->ra - s->rb) / slant;
+    double rho = rp__vec3_norm(flat), nx = s->nx, ny = s->ny;
     nearest best = { INFINITY, 0, 0, 0, 1 };
     try_side(&best, rho, y, s->ra, 0, s->rb, l, nx, ny);
     try_side(&best, rho, y, 0, 0, s->ra, 0, 0, -1);
@@ -45,7 +46,7 @@ static double cone_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradien
     if (gradient) {
         bool apart = d > 1e-12 * (s->ra + s->rb + l);
         double gx = apart ? sign * best.x / d : best.nx, gy = apart ? sign * best.y / d : best.ny;
-        rp__vec3 radial = rp__vec3_unit(flat, rp__shape_orthogonal(s->axis));
+        rp__vec3 radial = rp__vec3_unit(flat, rho > 0 ? s->axis : rp__shape_orthogonal(s->axis));
         *gradient = rp__vec3_add(rp__vec3_scale(gx, radial), rp__vec3_scale(gy, s->axis));
     }
     return sign * d;
@@ -97,6 +98,8 @@ static rp_result create(const char *name, const double a[3], const double b[3], 
     s->a = rp__vec3_load(a);
     s->axis = rp__vec3_scale(1 / length, along);
     s->length = length, s->ra = ra, s->rb = rb;
+    double slant = hypot(length, ra - rb);
+    s->nx = length / slant, s->ny = (ra - rb) / slant;
     bound_disks(s);
     rp__shape_note(&s->base, "cone", 8, (double[]){ a[0], a[1], a[2], b[0], b[1], b[2], ra, rb });
     *out = &s->base;
