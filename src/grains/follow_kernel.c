@@ -110,31 +110,33 @@ static void collect(const rp__guides *g, const rp__follow_block *b, nearby *n)
     n->count = count;
 }
 
-/* The lanes from i on; how many of the first `count` of them fall. */
-static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+/* Sums over the guides of the lanes at p, in units of 3 r. */
+typedef struct sums {
+    wide p[3], all, most, mean[3];
+} sums;
+
+static inline void add_guide(sums *s, const float q[8])
 {
     const wide zero = { 0 }, one = zero + 1;
-    float per = 1 / (3 * g->radius);
-    wide p[3] = { load(x[0] + i) * per, load(x[1] + i) * per, load(x[2] + i) * per };
-    wide sum = zero, most = zero, mean[3] = { zero, zero, zero };
-    for (int k = 0; k < n->count; k++) {
-        const float *q = n->guide[k];
-        wide a = p[0] - q[0], b = p[1] - q[1], c = p[2] - q[2];
-        wide w = one - a * a - b * b - c * c;
-        w = (wide)((mask)w & (mask)(w > zero));
-        most = pick(w > most, w, most);
-        w = w * w * w;
-        sum += w;
-        mean[0] += w * q[4];
-        mean[1] += w * q[5];
-        mean[2] += w * q[6];
-    }
-    most = most * most * most;
-    wide share = one / pick(sum > zero, sum, one);
-    mask falls = ((most <= near_one) | (most * share >= alone)) & (sum < r->full);
+    wide a = s->p[0] - q[0], b = s->p[1] - q[1], c = s->p[2] - q[2];
+    wide w = rp__lanes_max16(one - a * a - b * b - c * c, zero);
+    s->most = rp__lanes_max16(w, s->most);
+    w = w * w * w;
+    s->all += w;
+    s->mean[0] += w * q[4];
+    s->mean[1] += w * q[5];
+    s->mean[2] += w * q[6];
+}
+
+/* New velocities and places of the lanes from i on; how many of the first `count` of them fall. */
+static int finish(const sums *s, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+{
+    const wide zero = { 0 }, one = zero + 1;
+    wide most = s->most * s->most * s->most, share = one / pick(s->all > zero, s->all, one);
+    mask falls = ((most <= near_one) | (most * share >= alone)) & (s->all < r->full);
     wide alpha = pick(falls, one - most, zero);
     for (int d = 0; d < 3; d++) {
-        wide u = (one - alpha) * (mean[d] * share) + alpha * (load(v[d] + i) + r->dt * r->gravity[d]);
+        wide u = (one - alpha) * (s->mean[d] * share) + alpha * (load(v[d] + i) + r->dt * r->gravity[d]);
         store(v[d] + i, u);
         store(x[d] + i, load(x[d] + i) + r->dt * u);
     }
@@ -142,6 +144,21 @@ static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rul
     for (int k = 0; k < LANES && k < count; k++)
         falling += alpha[k] > 0;
     return falling;
+}
+
+/* Twice the lanes at a time: the sums of one wait while those of the other go on. */
+static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+{
+    const wide zero = { 0 };
+    float per = 1 / (3 * g->radius);
+    sums a = { { load(x[0] + i) * per, load(x[1] + i) * per, load(x[2] + i) * per }, zero, zero, { zero, zero, zero } };
+    int64_t j = i + LANES;
+    sums b = { { load(x[0] + j) * per, load(x[1] + j) * per, load(x[2] + j) * per }, zero, zero, { zero, zero, zero } };
+    for (int k = 0; k < n->count; k++) {
+        add_guide(&a, n->guide[k]);
+        add_guide(&b, n->guide[k]);
+    }
+    return finish(&a, r, i, count, x, v) + finish(&b, r, j, count - LANES, x, v);
 }
 
 bool rp__grains_follow(const rp__guides *g, const rp__follow_rules *r, rp__follow_block *b, int64_t begin, int64_t end, float *const x[3],
@@ -155,7 +172,7 @@ bool rp__grains_follow(const rp__guides *g, const rp__follow_rules *r, rp__follo
     nearby n;
     collect(g, b, &n);
     b->falling = 0;
-    for (int64_t i = begin; i < end; i += LANES)
+    for (int64_t i = begin; i < end; i += 2 * LANES)
         b->falling += step_lanes(&n, g, r, i, end - i, x, v);
     b->still = rest;
     return true;

@@ -65,14 +65,17 @@ static void set_grid(rp__guides *g, const rp_guides *from, const double base[3],
 /* A cell moves when one of the `reach` cells on either side along the axis does. */
 static void spread_along(const rp__guides *g, int axis, const uint8_t *from, uint8_t *to)
 {
-    int64_t step = axis == 0 ? 1 : axis == 1 ? g->size[0] : (int64_t)g->size[0] * g->size[1], cells = (int64_t)g->size[0] * g->size[1] * g->size[2];
-    for (int64_t c = 0; c < cells; c++) {
-        int at = (int)(c / step % g->size[axis]);
-        uint8_t any = 0;
-        for (int k = -g->reach; k <= g->reach; k++)
-            any |= at + k >= 0 && at + k < g->size[axis] ? from[c + k * step] : 0;
-        to[c] = any;
-    }
+    int64_t step = axis == 0 ? 1 : axis == 1 ? g->size[0] : (int64_t)g->size[0] * g->size[1], count = g->size[axis];
+    int64_t cells = (int64_t)g->size[0] * g->size[1] * g->size[2];
+    memcpy(to, from, (size_t)cells);
+    for (int64_t run = 0; run < cells; run += step * count) /* lines along the axis, `step` of them side by side */
+        for (int64_t k = 1; k <= g->reach && k < count; k++) {
+            int64_t length = step * (count - k), shift = step * k;
+            for (int64_t c = run; c < run + length; c++)
+                to[c] |= from[c + shift];
+            for (int64_t c = run; c < run + length; c++)
+                to[c + shift] |= from[c];
+        }
 }
 
 static void sort(rp__guides *g, const rp_guides *from, const double base[3], int64_t cells)

@@ -384,9 +384,14 @@ static void step_block(const stepping *s, int64_t number)
         b->stale = b->stale || s->bodies_moved > 0;
         return;
     }
-    meet_walls(s, first, last);
+    float way = longest_way(u, s->rules.dt, first, last);
+    bool near = false;
+    for (int d = 0; d < 3; d++)
+        near = near || b->low[d] - way < s->walls[0][d] || b->high[d] + way > s->walls[1][d];
+    if (near)
+        meet_walls(s, first, last);
     if (s->obstacles && s->obstacles->count)
-        meet_bodies(s, b, first, last, longest_way(u, s->rules.dt, first, last));
+        meet_bodies(s, b, first, last, way);
     if (b->still)
         settle(s, b, (const float (*)[RP_FOLLOW_BLOCK])was, first, last);
     rp__grains_measure((const float *const *)u->x, first, last, b);

@@ -104,6 +104,31 @@ static bool may_ignore(const rp__pbd *s, int64_t i, int64_t j)
     return s->owner[i] == s->owner[j] || (s->u[i][3] == 0 && s->u[j][3] == 0);
 }
 
+/* Pairs of grain i with the `found` grains near it, from number `to` on; how many there are. Most had their places in the list of
+ * i before too: it is looked at as a whole. */
+static int32_t keep_pairs(rp__pbd *s, int64_t i, const int32_t *near, int found, int64_t to)
+{
+    int32_t slot = s->slot[i], count = 0, before = slot < 0 ? 0 : s->old.count[slot];
+    int64_t first = slot < 0 ? 0 : s->old.first[slot];
+    bool short_list = before > 0 && before <= 8;
+    eight_int own = { 0 };
+    if (short_list)
+        own = *(const eight_int *)(s->old.partner + first);
+    for (int k = 0; k < found; k++) {
+        int32_t j = near[k], other = s->slot[j];
+        if (s->owner[i] >= 0 && may_ignore(s, i, j))
+            continue;
+        s->now.partner[to + count] = j;
+        if (short_list && other >= 0 && other < slot) {
+            uint32_t bits = rp__lanes_bits8(own == other) & ((1u << before) - 1);
+            s->before[to + count] = bits ? 2 * ((int32_t)first + __builtin_ctz(bits)) : -1;
+        } else
+            s->before[to + count] = find_before(&s->old, slot, other);
+        count++;
+    }
+    return count;
+}
+
 static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
@@ -113,21 +138,15 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         const rp__pbd_slab *slab = &s->slabs[b];
         int64_t next = slab->begin * s->now.room, last = slab->end * s->now.room;
         for (int64_t i = slab->begin; i < slab->end; i++) {
-            int32_t near[MOST_NEAR + 8], count = 0;
+            int32_t near[MOST_NEAR + 8];
             int found = candidates(w, i, near);
             s->now.first[i] = next;
             if (found > last - next) {
                 atomic_store_explicit(&w->full, 1, memory_order_relaxed);
                 break;
             }
-            for (int k = 0; k < found; k++) {
-                if (s->owner[i] >= 0 && may_ignore(s, i, near[k]))
-                    continue;
-                s->now.partner[next] = near[k];
-                s->before[next++] = find_before(&s->old, s->slot[i], s->slot[near[k]]);
-                count++;
-            }
-            s->now.count[i] = count;
+            s->now.count[i] = keep_pairs(s, i, near, found, next);
+            next += s->now.count[i];
         }
     }
 }
