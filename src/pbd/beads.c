@@ -1,15 +1,15 @@
 /* Bodies made of beads, as in [sommer2022]: balls of the grains' radius.
  *
- * `boundary: particles`: scripted bodies get beads along the surface a radius below their own, so that grains lie at the true surface, on
- * bumps. They go with the body and do not give way.
+ * `boundary: particles`: scripted bodies get beads along the surface a radius below their own, near enough to each other that
+ * grains lie within 0.4 radii of the true one. They go with the body and do not give way.
  *
  * `body: shape_matching`: free bodies without a joint are filled with beads that move like grains; after each sweep the rigid motion nearest to
  * theirs takes their place,
  *
  *     c = sum (x~_i - c_0) / N,   C = sum (x~_i - c) o_iᵀ,   x~_i = R o_i + c,     o_i = x_i - c_0 at the beginning of the step,
  *
- * with R the rotation of the polar decomposition of C, by the iteration of [mueller2016] from the one of the sweep before: it stays a
- * rotation for flat bodies and for three beads. Beads of a body have one mass: linear momentum is kept. The inertia is that of the beads. */
+ * with R the rotation of the polar decomposition of C, by Newton's steps from the one of the sweep before (the idea of [mueller2016]): it
+ * stays a rotation for flat bodies and for beads in a row. Beads of a body have one mass: linear momentum is kept. The inertia is that of the beads. */
 #include "pbd/state.h"
 
 #include "base/error.h"
@@ -19,6 +19,7 @@
 #include <math.h>
 
 enum { TURNS = 30 };
+#define CLOSE 0.6 /* beads of a surface are 1.2 to 2.4 radii from their neighbours: grains sink in between by 0.4 radii at most */
 
 bool rp__pbd_is_matched(const rp__pbd *s, const rp__body *body)
 {
@@ -62,7 +63,7 @@ static rp_result reserve(rp__pbd_beads *b, int64_t count)
 /* Centres in the frame of the shape. A shape without ends is sampled where the domain is, or may come to be by its motion. */
 static rp_result sample(const rp__pbd *s, const rp_sim_def *def, const rp__body *body, bool filled, double **points, int64_t *count)
 {
-    rp__spheres_def d = { .dim = s->dim, .radius = s->r, .seed = def->seed + 0x62656164, .limit = (int64_t)1 << 28 };
+    rp__spheres_def d = { .dim = s->dim, .radius = filled ? s->r : CLOSE * s->r, .seed = def->seed + 0x62656164, .limit = (int64_t)1 << 28 };
     double low[3], high[3], reach = 0;
     rp_shape_bounds(body->def.shape, low, high);
     for (int a = 0; a < s->dim; a++)
@@ -141,12 +142,12 @@ void rp__pbd_place_beads(rp__pbd *s, const rp__world *world)
         const rp__body *body = &world->bodies[k];
         bool matched = rp__pbd_is_matched(s, body) && b->first[k + 1] > b->first[k];
         s->any_matched = s->any_matched || (matched && body->present);
-        s->bodies[k].match = rp__quat_identity();
+        s->bodies[k].match = rp__quat_from_vector(rp__vec3_scale(s->h, body->omega));
         for (int64_t i = b->first[k]; i < b->first[k + 1]; i++) {
             rp__vec3 x = rp__pose_apply(&body->pose, rp__vec3_load(b->local[i])), to = rp__pose_apply(&body->pose_next, rp__vec3_load(b->local[i]));
             if (matched) {
                 rp__vec3 arm = rp__vec3_sub(x, body->pose.position);
-                to = rp__quat_rotate(rp__quat_from_vector(rp__vec3_scale(s->h, body->omega)), arm);
+                to = rp__quat_rotate(s->bodies[k].match, arm);
                 to = rp__vec3_add(rp__vec3_axpy(s->h, body->velocity, body->pose.position), to);
             }
             rp__vec3_store(b->x[i], x);
@@ -159,22 +160,36 @@ void rp__pbd_place_beads(rp__pbd *s, const rp__world *world)
     }
 }
 
-/* R of C = sum p oᵀ near `from`: turns by  w = sum R_k × C_k / |sum R_k · C_k|  until there is none, R_k and C_k the columns. */
+static rp__vec3 solve3(const double a[6], rp__vec3 b) /* symmetric, xx yy zz xy xz yz; positive */
+{
+    double c0 = a[1] * a[2] - a[5] * a[5], c1 = a[4] * a[5] - a[3] * a[2], c2 = a[3] * a[5] - a[4] * a[1];
+    double det = a[0] * c0 + a[3] * c1 + a[4] * c2, per = det > 0 ? 1 / det : 0;
+    double d0 = a[0] * a[2] - a[4] * a[4], d1 = a[3] * a[4] - a[0] * a[5], e0 = a[0] * a[1] - a[3] * a[3];
+    return rp__vec3_make(per * (c0 * b.x + c1 * b.y + c2 * b.z), per * (c1 * b.x + d0 * b.y + d1 * b.z), per * (c2 * b.x + d1 * b.y + e0 * b.z));
+}
+
+/* The rotation R nearest to C, from one near it: Newton's steps on tr(Rᵀ C), turns w with (tr S - S) w = axial part of C Rᵀ, S the
+ * symmetric part. What beads in a row leave open, the turn about the row, stays as it is. */
 static rp__quat rotation_of(double c[3][3], rp__quat from)
 {
     for (int turn = 0; turn < TURNS; turn++) {
         rp__mat3 r = rp__quat_matrix(from);
-        rp__vec3 sum = { 0, 0, 0 };
-        double along = 0;
-        for (int k = 0; k < 3; k++) {
-            rp__vec3 a = { r.m[0][k], r.m[1][k], r.m[2][k] }, b = { c[0][k], c[1][k], c[2][k] };
-            sum = rp__vec3_add(sum, rp__vec3_cross(a, b));
-            along += rp__vec3_dot(a, b);
-        }
-        double size = rp__vec3_norm(sum);
-        if (!(size > 1e-15 * fabs(along)) || !(fabs(along) > 0))
+        double m[3][3] = { { 0 } };
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                for (int k = 0; k < 3; k++)
+                    m[a][b] += c[a][k] * r.m[b][k];
+        rp__vec3 axial = { m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1] };
+        double trace = m[0][0] + m[1][1] + m[2][2], open = 1e-6 * fabs(trace);
+        if (!(trace > 0) || !(rp__vec3_norm(axial) > 1e-15 * trace))
             break;
-        from = rp__quat_unit(rp__quat_multiply(rp__quat_from_vector(rp__vec3_scale(1 / fabs(along), sum)), from));
+        double a[6] = { trace - m[0][0] + open,         trace - m[1][1] + open,         trace - m[2][2] + open,
+                        -0.5 * (m[0][1] + m[1][0]), -0.5 * (m[0][2] + m[2][0]), -0.5 * (m[1][2] + m[2][1]) };
+        rp__vec3 w = solve3(a, axial);
+        double size = rp__vec3_norm(w);
+        if (!(size < 1)) /* far from it: no farther than a radian at a time */
+            w = rp__vec3_scale(1 / size, w);
+        from = rp__quat_unit(rp__quat_multiply(rp__quat_from_vector(w), from));
     }
     return from;
 }

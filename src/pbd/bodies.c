@@ -73,10 +73,10 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         if (!b->there)
             continue;
         b->moves = is_moving(body);
-        b->rests = rp__body_rests(body);
+        b->beaded = s->beads.first[k + 1] > s->beads.first[k];
+        b->rests = rp__body_rests(body) && !b->beaded;
         s->any_rest = s->any_rest || b->rests;
         set_bounds(body, 2 * s->r, b);
-        b->beaded = s->beads.first[k + 1] > s->beads.first[k];
         b->matched = b->beaded && rp__pbd_is_matched(s, body);
         if (body->def.kind != RP_BODY_FREE || b->matched)
             continue;
