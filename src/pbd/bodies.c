@@ -174,10 +174,22 @@ static void visit_one(rp__pbd *s, const rp__pbd_loose *at, bool warm)
         b->d[c] -= back[c];
 }
 
+/* A body is heavy beside a grain: its contacts are visited several times in a sweep, and after each what holds the grain from behind,
+ * so that it is not pressed into a surface that does not give way. */
+enum { ROUNDS = 4 };
+
 void rp__pbd_visit_loose(rp__pbd *s, bool warm)
 {
-    for (int64_t k = 0; k < s->loose_count; k++)
-        visit_one(s, &s->loose[k], warm);
+    for (int round = 0; round < (warm ? 1 : ROUNDS); round++)
+        for (int64_t k = 0; k < s->loose_count; k++) {
+            int32_t grain = s->loose[k].grain;
+            visit_one(s, &s->loose[k], warm);
+            for (int32_t m = 0; m < s->touch.count[grain] && !warm; m++) {
+                rp__pbd_touch *t = &s->touch.all[s->touch.first[grain] + m];
+                if (t->free < 0)
+                    rp__pbd_visit_touch(t, s->u[grain], false, 1);
+            }
+        }
 }
 
 /* Forces over the step: -m (l n + t) / h² on each surface, and what it did to free bodies. */

@@ -208,6 +208,8 @@ double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j);
 /* sweep.c */
 rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2]); /* sum and largest |Δl| of the last sweep */
 
+void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax); /* with a surface that does not give way */
+
 /* sweep_kernel.c: groups [begin, end) of lanes on the displacements. Warm: what they carry is applied; else one visit each.
  * `residual`, when not NULL, gets for each group the sum and the largest of what changed, |Δl|. */
 void rp__pbd_groups_warm(rp__pbd_wide *wide, int64_t begin, int64_t end, double (*u)[4]);

@@ -22,7 +22,7 @@ typedef struct work {
 } work;
 
 /* A surface that grains cannot move:  e = u - s,  as for pairs, with all of the change for the grain. */
-static void visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
+void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
 {
     rp__vec3 n = rp__vec3_load(t->n), old = rp__vec3_load(t->t), at = rp__vec3_load(u);
     if (warm) {
@@ -49,7 +49,7 @@ static void visit_touches(rp__pbd *s, const rp__pbd_slab *slab, bool warm, doubl
         for (int32_t m = 0; m < s->touch.count[k]; m++) {
             rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
             if (t->free < 0)
-                visit_touch(t, s->u[k], warm, relax);
+                rp__pbd_visit_touch(t, s->u[k], warm, relax);
         }
 }
 
