@@ -27,6 +27,8 @@ const validation_case validate_cases[] = {
     { "shear-cell", AGAINST_THEORY, case_shear_cell },
     { "cohesive-cut", AGAINST_THEORY, case_cohesive_cut },
     { "heap", AGAINST_THEORY, case_heap },
+    { "pbd-rest", AGAINST_THEORY, case_pbd_rest },
+    { "pbd-janssen", AGAINST_THEORY, case_pbd_janssen },
     { "collapse-discs", AGAINST_GRAINS, case_collapse_discs },
     { "collapse-discs-tall", AGAINST_GRAINS, case_collapse_discs_tall },
     { "collapse-grains", AGAINST_GRAINS, case_collapse_grains },
@@ -45,6 +47,8 @@ const validation_case validate_cases[] = {
     { "linearised", AGAINST_ITSELF, case_linearised },
     { "crater-rim", AGAINST_ITSELF, case_crater_rim },
     { "metamorphic", AGAINST_ITSELF, case_metamorphic },
+    { "pbd-heap", AGAINST_ITSELF, case_pbd_heap },
+    { "pbd-fine", AGAINST_ITSELF, case_pbd_fine },
     { NULL, CASE_GROUPS, NULL },
 };
 

@@ -177,6 +177,12 @@ void case_drag(validation *v);
 /* validate_metamorphic.c */
 void case_metamorphic(validation *v);
 
+/* validate_pbd.c */
+void case_pbd_heap(validation *v);
+void case_pbd_rest(validation *v);
+void case_pbd_janssen(validation *v);
+void case_pbd_fine(validation *v);
+
 /* ---- results (validate_report.c) ---- */
 
 void report_table(FILE *stream, const validation *v);

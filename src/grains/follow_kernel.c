@@ -8,6 +8,7 @@
  * rest. Guides are added up in the order of their cells; those out of reach add exactly nothing, so that neither lanes nor the
  * company of a grain change its bits. */
 #include "grains/follow.h"
+#include "math/lane_bits.h"
 
 #include <string.h>
 
@@ -15,6 +16,9 @@ enum { LANES = RP_FOLLOW_LANES };
 
 typedef float wide __attribute__((vector_size(LANES * sizeof(float))));
 typedef float any_wide __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef float eight __attribute__((vector_size(32)));
+typedef float any_eight __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+typedef int32_t eight_mask __attribute__((vector_size(32)));
 typedef int32_t mask __attribute__((vector_size(LANES * sizeof(float))));
 
 static const float near_one = 512.0f / 729.0f, alone = 0.6f;
@@ -40,7 +44,7 @@ static int cell_of(const rp__guides *g, int axis, float x)
     return at < 0 ? 0 : at >= (float)g->size[axis] ? g->size[axis] - 1 : (int)at;
 }
 
-static void bounds(const float *const x[3], int64_t begin, int64_t end, rp__follow_block *b)
+void rp__grains_measure(const float *const x[3], int64_t begin, int64_t end, rp__follow_block *b)
 {
     for (int d = 0; d < 3; d++) {
         float low = x[d][begin], high = low;
@@ -51,79 +55,90 @@ static void bounds(const float *const x[3], int64_t begin, int64_t end, rp__foll
         }
         b->low[d] = low, b->high[d] = high;
     }
+    b->measured = true;
 }
 
-/* Guides within 3 r of the box, packed; and the largest speed of the cells looked at. */
+/* Guides within 3 r of the box: places in units of 3 r, and velocities. */
 typedef struct nearby {
     int count;
-    float fastest;
-    float x[3][RP_FOLLOW_NEAR], v[3][RP_FOLLOW_NEAR];
+    _Alignas(32) float guide[RP_FOLLOW_NEAR][8];
 } nearby;
 
-static bool all_rest(const rp__guides *g, float slow2, const int low[3], const int high[3])
+static bool all_rest(const rp__guides *g, const rp__follow_block *b)
 {
+    int low[3], high[3];
+    for (int d = 0; d < 3; d++)
+        low[d] = cell_of(g, d, b->low[d]), high[d] = cell_of(g, d, b->high[d]);
     for (int z = low[2]; z <= high[2]; z++)
         for (int y = low[1]; y <= high[1]; y++) {
-            const float *f = g->fastest + ((int64_t)z * g->size[1] + y) * g->size[0];
+            const uint8_t *m = g->moving + ((int64_t)z * g->size[1] + y) * g->size[0];
             for (int x = low[0]; x <= high[0]; x++)
-                if (!(f[x] < slow2))
+                if (m[x])
                     return false;
         }
     return true;
 }
 
-static void collect(const rp__guides *g, const rp__follow_block *b, const int low[3], const int high[3], nearby *n)
+/* Rows of cells are runs of guides, looked at eight at a time. */
+static void collect(const rp__guides *g, const rp__follow_block *b, nearby *n)
 {
+    const eight zero = { 0 };
     float reach2 = 9 * g->radius * g->radius, middle[3], half[3];
-    int32_t index[RP_FOLLOW_NEAR];
-    int count = 0;
-    for (int d = 0; d < 3; d++)
+    int low[3], high[3], count = 0;
+    for (int d = 0; d < 3; d++) {
         middle[d] = 0.5f * (b->low[d] + b->high[d]), half[d] = 0.5f * (b->high[d] - b->low[d]);
+        low[d] = cell_of(g, d, b->low[d] - 3 * g->radius);
+        high[d] = cell_of(g, d, b->high[d] + 3 * g->radius);
+    }
     for (int z = low[2]; z <= high[2]; z++)
         for (int y = low[1]; y <= high[1]; y++) {
-            int64_t row = ((int64_t)z * g->size[1] + y) * g->size[0];
-            for (int32_t q = g->first[row + low[0]]; q < g->first[row + high[0] + 1]; q++) {
-                float e = 0;
+            const int32_t *first = g->first + ((int64_t)z * g->size[1] + y) * g->size[0];
+            for (int32_t q = first[low[0]], end = first[high[0] + 1]; q < end; q += 8) {
+                eight e = zero;
                 for (int d = 0; d < 3; d++) {
-                    float a = g->x[d][q] - middle[d];
-                    a = (a < 0 ? -a : a) - half[d];
-                    a = a > 0 ? a : 0;
+                    eight a = *(const any_eight *)(g->x[d] + q) - middle[d];
+                    a = (eight)((eight_mask)a & 0x7fffffff) - half[d];
+                    a = (eight)((eight_mask)a & (eight_mask)(a > zero));
                     e += a * a;
                 }
-                index[count] = q;
-                count += (e < reach2) & (count < RP_FOLLOW_NEAR - 1);
+                uint32_t bits = rp__lanes_bits8((rp__lanes_mask8)(e < reach2));
+                bits &= end - q < 8 ? (1u << (end - q)) - 1 : 255;
+                for (; bits && count < RP_FOLLOW_NEAR; bits &= bits - 1, count++)
+                    memcpy(n->guide[count], g->pack[q + __builtin_ctz(bits)], sizeof *n->guide);
             }
         }
-    for (int d = 0; d < 3; d++)
-        for (int k = 0; k < count; k++)
-            n->x[d][k] = g->x[d][index[k]], n->v[d][k] = g->v[d][index[k]];
     n->count = count;
 }
 
-/* The lanes from i on; how many of the first `count` of them fall. */
-static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+/* Sums over the guides of the lanes at p, in units of 3 r. */
+typedef struct sums {
+    wide p[3], all, most, mean[3];
+} sums;
+
+static inline void add_guide(sums *s, const float q[8])
 {
     const wide zero = { 0 }, one = zero + 1;
-    wide p[3] = { load(x[0] + i), load(x[1] + i), load(x[2] + i) }, sum = zero, most = zero, mean[3] = { zero, zero, zero };
-    float per = 1 / (9 * g->radius * g->radius);
-    for (int k = 0; k < n->count; k++) {
-        wide a = p[0] - n->x[0][k], b = p[1] - n->x[1][k], c = p[2] - n->x[2][k];
-        wide w = one - (a * a + b * b + c * c) * per;
-        w = (wide)((mask)w & (mask)(w > zero));
-        w = w * w * w;
-        sum += w;
-        mean[0] += w * n->v[0][k];
-        mean[1] += w * n->v[1][k];
-        mean[2] += w * n->v[2][k];
-        most = pick(w > most, w, most);
-    }
-    wide share = one / pick(sum > zero, sum, one);
-    mask falls = ((most <= near_one) | (most * share >= alone)) & (sum < r->full);
+    wide a = s->p[0] - q[0], b = s->p[1] - q[1], c = s->p[2] - q[2];
+    wide w = rp__lanes_max16(one - a * a - b * b - c * c, zero);
+    s->most = rp__lanes_max16(w, s->most);
+    w = w * w * w;
+    s->all += w;
+    s->mean[0] += w * q[4];
+    s->mean[1] += w * q[5];
+    s->mean[2] += w * q[6];
+}
+
+/* New velocities and places of the lanes from i on; how many of the first `count` of them fall. */
+static int finish(const sums *s, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+{
+    const wide zero = { 0 }, one = zero + 1;
+    wide most = s->most * s->most * s->most, share = one / pick(s->all > zero, s->all, one);
+    mask falls = ((most <= near_one) | (most * share >= alone)) & (s->all < r->full);
     wide alpha = pick(falls, one - most, zero);
     for (int d = 0; d < 3; d++) {
-        wide u = (one - alpha) * (mean[d] * share) + alpha * (load(v[d] + i) + r->dt * r->gravity[d]);
+        wide u = (one - alpha) * (s->mean[d] * share) + alpha * (load(v[d] + i) + r->dt * r->gravity[d]);
         store(v[d] + i, u);
-        store(x[d] + i, p[d] + r->dt * u);
+        store(x[d] + i, load(x[d] + i) + r->dt * u);
     }
     int falling = 0;
     for (int k = 0; k < LANES && k < count; k++)
@@ -131,25 +146,36 @@ static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rul
     return falling;
 }
 
-void rp__grains_follow(const rp__guides *g, const rp__follow_rules *r, rp__follow_block *b, int64_t begin, int64_t end, float *const x[3],
+/* Twice the lanes at a time: the sums of one wait while those of the other go on. */
+static int step_lanes(const nearby *n, const rp__guides *g, const rp__follow_rules *r, int64_t i, int64_t count, float *const x[3], float *const v[3])
+{
+    const wide zero = { 0 };
+    float per = 1 / (3 * g->radius);
+    sums a = { { load(x[0] + i) * per, load(x[1] + i) * per, load(x[2] + i) * per }, zero, zero, { zero, zero, zero } };
+    int64_t j = i + LANES;
+    sums b = { { load(x[0] + j) * per, load(x[1] + j) * per, load(x[2] + j) * per }, zero, zero, { zero, zero, zero } };
+    for (int k = 0; k < n->count; k++) {
+        add_guide(&a, n->guide[k]);
+        add_guide(&b, n->guide[k]);
+    }
+    return finish(&a, r, i, count, x, v) + finish(&b, r, j, count - LANES, x, v);
+}
+
+bool rp__grains_follow(const rp__guides *g, const rp__follow_rules *r, rp__follow_block *b, int64_t begin, int64_t end, float *const x[3],
                        float *const v[3])
 {
-    int low[3], high[3];
-    if (!b->still)
-        bounds((const float *const *)x, begin, end, b);
-    for (int d = 0; d < 3; d++) {
-        low[d] = cell_of(g, d, b->low[d] - 3 * g->radius);
-        high[d] = cell_of(g, d, b->high[d] + 3 * g->radius);
-    }
-    bool rest = g->count == 0 || all_rest(g, r->slow2, low, high);
+    if (!b->measured)
+        rp__grains_measure((const float *const *)x, begin, end, b);
+    bool rest = g->count == 0 || all_rest(g, b);
     if (b->still && rest)
-        return;
+        return false;
     nearby n;
-    collect(g, b, low, high, &n);
+    collect(g, b, &n);
     b->falling = 0;
-    for (int64_t i = begin; i < end; i += LANES)
+    for (int64_t i = begin; i < end; i += 2 * LANES)
         b->falling += step_lanes(&n, g, r, i, end - i, x, v);
-    b->still = rest && b->falling == 0;
+    b->still = rest;
+    return true;
 }
 
 float rp__grains_follow_ref(const rp__guides *g, const rp__follow_rules *r, float x[3], float v[3])

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { SORT_EVERY = 8, MORTON_BITS = 10 };
+enum { SORT_EVERY = 4, MORTON_BITS = 10 };
+#define GROWN 1.2    /* blocks larger by this, on the average, than after the last sort: time for the next */
 #define AT_REST 1e-4 /* [m/s] guides below it count as at rest */
 
 struct rp_upsample {
@@ -24,6 +25,9 @@ struct rp_upsample {
     int32_t *order, *order_spare;
     rp__follow_block *blocks;
     int64_t block_capacity, steps;
+    int64_t sorted_steps;         /* since the last sort */
+    double sorted_size;           /* sum of the edges of the blocks then */
+    bool unsorted;
     int64_t guides_before;
     rp_upsample_stats stats;
 };
@@ -79,100 +83,12 @@ void rp_upsample_destroy(rp_upsample *u)
     for (int d = 0; d < 3; d++) {
         rp__base_free(u->x[d]);
         rp__base_free(u->v[d]);
-        rp__base_free(u->guides.x[d]);
-        rp__base_free(u->guides.v[d]);
     }
-    void *all[] = { u->gap, u->tone, u->spare, u->key, u->key_spare, u->order, u->order_spare, u->blocks, u->guides.first, u->guides.fastest, u->guides.cell,
-                    u->guides.order };
+    void *all[] = { u->gap, u->tone, u->spare, u->key, u->key_spare, u->order, u->order_spare, u->blocks };
+    rp__grains_free_guides(&u->guides);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         rp__base_free(all[k]);
     rp__base_free(u);
-}
-
-/* ---- guides ---- */
-
-static rp_result reserve_guides(rp__guides *g, int64_t count, int64_t cells)
-{
-    if (count + 1 > g->capacity) {
-        int64_t capacity = count + count / 4 + 64;
-        void **planes[] = { (void **)&g->x[0], (void **)&g->x[1], (void **)&g->x[2], (void **)&g->v[0],
-                            (void **)&g->v[1], (void **)&g->v[2], (void **)&g->cell, (void **)&g->order };
-        for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
-            float *grown = rp__base_realloc_array(*planes[k], (size_t)capacity, sizeof *grown);
-            if (!grown)
-                return RP_OUT_OF_MEMORY;
-            *planes[k] = grown;
-        }
-        g->capacity = capacity;
-    }
-    int64_t capacity = g->cell_capacity;
-    if (!rp__base_grow(&g->first, &capacity, cells + 2, sizeof *g->first) ||
-        !rp__base_grow(&g->fastest, &g->cell_capacity, cells + 2, sizeof *g->fastest))
-        return RP_OUT_OF_MEMORY;
-    return RP_OK;
-}
-
-static void set_grid(rp__guides *g, const rp_guides *from, const double base[3], int64_t *cells)
-{
-    double low[3], high[3], width = 2 * (double)g->radius;
-    for (int d = 0; d < 3; d++) {
-        low[d] = INFINITY, high[d] = -INFINITY;
-        for (int64_t i = 0; i < from->count; i++)
-            low[d] = fmin(low[d], from->x[d][i]), high[d] = fmax(high[d], from->x[d][i]);
-        if (!(low[d] <= high[d]))
-            low[d] = high[d] = base[d];
-    }
-    for (;; width *= 1.3) { /* thinly spread: larger cells */
-        double total = 1;
-        for (int d = 0; d < 3; d++) {
-            double many = floor((high[d] - low[d]) / width) + 1;
-            total *= many;
-            g->size[d] = total < 1e9 ? (int)many : 1;
-            g->origin[d] = (float)(low[d] - base[d]);
-        }
-        *cells = (int64_t)total;
-        if (total <= 8.0 * (double)from->count + 4096)
-            break;
-    }
-    g->per_width = (float)(1 / width);
-}
-
-static rp_result bin_guides(rp_upsample *u, const rp_guides *from)
-{
-    rp__guides *g = &u->guides;
-    const double *base = u->def.room.lower;
-    int64_t cells = 0;
-    g->radius = (float)u->def.guide_radius;
-    set_grid(g, from, base, &cells);
-    RP_TRY(reserve_guides(g, from->count, cells));
-    memset(g->first, 0, (size_t)(cells + 1) * sizeof *g->first);
-    memset(g->fastest, 0, (size_t)cells * sizeof *g->fastest);
-    for (int64_t i = 0; i < from->count; i++) {
-        int c[3];
-        for (int d = 0; d < 3; d++) {
-            float at = ((float)(from->x[d][i] - base[d]) - g->origin[d]) * g->per_width;
-            c[d] = at < 0 ? 0 : at >= (float)g->size[d] ? g->size[d] - 1 : (int)at;
-        }
-        g->cell[i] = (c[2] * g->size[1] + c[1]) * g->size[0] + c[0];
-        g->first[g->cell[i] + 1]++;
-    }
-    for (int64_t c = 0; c < cells; c++)
-        g->first[c + 1] += g->first[c];
-    for (int64_t i = 0; i < from->count; i++) {
-        int32_t to = g->first[g->cell[i]]++;
-        float square = 0;
-        for (int d = 0; d < 3; d++) {
-            g->x[d][to] = (float)(from->x[d][i] - base[d]);
-            g->v[d][to] = (float)from->v[d][i];
-            square += g->v[d][to] * g->v[d][to];
-        }
-        g->fastest[g->cell[i]] = square > g->fastest[g->cell[i]] ? square : g->fastest[g->cell[i]];
-    }
-    for (int64_t c = cells; c > 0; c--)
-        g->first[c] = g->first[c - 1];
-    g->first[0] = 0;
-    g->count = from->count;
-    return RP_OK;
 }
 
 /* ---- order ---- */
@@ -257,6 +173,8 @@ static void sort_grains(rp_upsample *u)
     memcpy(u->tone, tone, (size_t)u->count);
     pad(u);
     wake(u);
+    u->sorted_steps = 0;
+    u->unsorted = false;
 }
 
 /* ---- grains that come and go ---- */
@@ -326,11 +244,12 @@ static bool gone(const rp_upsample *u, int64_t i)
     return false;
 }
 
+/* Grains of the blocks that some may have left. */
 static void drop_gone(rp_upsample *u)
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < u->count; i++) {
-        if (gone(u, i))
+        if (u->blocks[i / RP_FOLLOW_BLOCK].leaves && gone(u, i))
             continue;
         for (int d = 0; d < 3 && kept < i; d++)
             u->x[d][kept] = u->x[d][i], u->v[d][kept] = u->v[d][i];
@@ -366,28 +285,21 @@ static void meet_walls(const stepping *s, int64_t begin, int64_t end)
     }
 }
 
-static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, int64_t end)
+static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, int64_t end, float farthest)
 {
     rp_upsample *u = s->u;
-    double radius = u->def.radius, farthest = 0, middle[3], half = 0;
+    double radius = u->def.radius, middle[3], half = 0;
     for (int d = 0; d < 3; d++) {
         double a = 0.5 * ((double)b->high[d] - (double)b->low[d]);
         half += a * a;
         middle[d] = u->def.room.lower[d] + 0.5 * ((double)b->high[d] + (double)b->low[d]);
     }
-    for (int64_t i = begin; i < end; i++) {
-        double square = 0;
-        for (int d = 0; d < 3; d++)
-            square += (double)u->v[d][i] * (double)u->v[d][i];
-        farthest = fmax(farthest, square);
-    }
-    farthest = sqrt(farthest) * (double)s->rules.dt;
-    b->clear -= (float)farthest + s->bodies_moved;
+    b->clear -= farthest + s->bodies_moved;
     if (b->clear > (float)radius) {
         b->stale = true;
         return;
     }
-    double reach = sqrt(half) + farthest;
+    double reach = sqrt(half) + (double)farthest;
     b->clear = (float)(rp__grains_body_distance(s->obstacles, middle, 4 * reach + 8 * radius) - reach);
     if (b->clear > 4 * (float)radius + 3 * (float)reach)
         b->clear = 4 * (float)radius + 3 * (float)reach; /* the search goes no farther */
@@ -413,46 +325,112 @@ static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, i
     }
 }
 
+/* How far the fastest grain of a block goes. */
+static float longest_way(const rp_upsample *u, float dt, int64_t begin, int64_t end)
+{
+    const float *a = u->v[0], *b = u->v[1], *c = u->v[2];
+    float most = 0;
+#pragma omp simd reduction(max : most)
+    for (int64_t i = begin; i < end; i++) {
+        float square = a[i] * a[i] + b[i] * b[i] + c[i] * c[i];
+        most = square > most ? square : most;
+    }
+    return sqrtf(most) * dt * 1.0001f;
+}
+
+/* Whether a grain of the block may be beyond an open face or in a sink. */
+static bool may_leave(const rp_upsample *u, const rp__follow_block *b)
+{
+    const rp_samples_def *room = &u->def.room;
+    double half = 0, middle[3];
+    for (int d = 0; d < 3; d++) {
+        double size = room->upper[d] - room->lower[d], a = 0.5 * ((double)b->high[d] - (double)b->low[d]);
+        if (d < room->dim && ((room->open[2 * d] && b->low[d] < 0) || (room->open[2 * d + 1] && (double)b->high[d] > size)))
+            return true;
+        half += a * a;
+        middle[d] = room->lower[d] + 0.5 * ((double)b->low[d] + (double)b->high[d]);
+    }
+    for (int s = 0; s < u->def.sink_count; s++)
+        if (rp_shape_distance(u->def.sinks[s].shape, middle, NULL) <= sqrt(half))
+            return true;
+    return false;
+}
+
+/* Where all guides rest and no grain went farther than they may, the block is left alone from now on. */
+static void settle(const stepping *s, rp__follow_block *b, const float was[3][RP_FOLLOW_BLOCK], int64_t begin, int64_t end)
+{
+    rp_upsample *u = s->u;
+    float slow = (float)AT_REST * s->rules.dt;
+    for (int d = 0; d < 3; d++)
+        for (int64_t i = begin; i < end; i++)
+            b->still = b->still && fabsf(u->x[d][i] - was[d][i - begin]) <= slow;
+    for (int64_t i = begin; i < end && b->still; i++)
+        for (int d = 0; d < 3; d++)
+            u->v[d][i] = 0;
+}
+
+static void step_block(const stepping *s, int64_t number)
+{
+    rp_upsample *u = s->u;
+    rp__follow_block *b = &u->blocks[number];
+    int64_t first = number * RP_FOLLOW_BLOCK, last = first + RP_FOLLOW_BLOCK < u->count ? first + RP_FOLLOW_BLOCK : u->count;
+    float was[3][RP_FOLLOW_BLOCK];
+    if (b->still && s->bodies_moved > 0 && b->clear - s->bodies_moved <= (float)u->def.radius)
+        b->still = false; /* a body may run into grains at rest */
+    for (int d = 0; d < 3; d++)
+        memcpy(was[d], u->x[d] + first, sizeof was[d]);
+    if (!rp__grains_follow(&u->guides, &s->rules, b, first, last, u->x, u->v)) {
+        b->clear -= s->bodies_moved;
+        b->stale = b->stale || s->bodies_moved > 0;
+        return;
+    }
+    float way = longest_way(u, s->rules.dt, first, last);
+    bool near = false;
+    for (int d = 0; d < 3; d++)
+        near = near || b->low[d] - way < s->walls[0][d] || b->high[d] + way > s->walls[1][d];
+    if (near)
+        meet_walls(s, first, last);
+    if (s->obstacles && s->obstacles->count)
+        meet_bodies(s, b, first, last, way);
+    if (b->still)
+        settle(s, b, (const float (*)[RP_FOLLOW_BLOCK])was, first, last);
+    rp__grains_measure((const float *const *)u->x, first, last, b);
+    b->leaves = may_leave(u, b);
+}
+
 static void step_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
-    const stepping *s = context;
-    rp_upsample *u = s->u;
     (void)worker;
-    for (int64_t b = begin; b < end; b++) {
-        rp__follow_block *block = &u->blocks[b];
-        int64_t first = b * RP_FOLLOW_BLOCK, last = first + RP_FOLLOW_BLOCK < u->count ? first + RP_FOLLOW_BLOCK : u->count;
-        if (block->still && s->bodies_moved > 0 && block->clear - s->bodies_moved <= (float)u->def.radius)
-            block->still = false; /* a body may run into grains at rest */
-        bool was = block->still;
-        rp__grains_follow(&u->guides, &s->rules, block, first, last, u->x, u->v);
-        if (was && block->still) {
-            block->clear -= s->bodies_moved;
-            block->stale = block->stale || s->bodies_moved > 0;
-            continue;
-        }
-        meet_walls(s, first, last);
-        if (s->obstacles && s->obstacles->count)
-            meet_bodies(s, block, first, last);
-        if (block->still) { /* what guides at rest still moved is less than they do */
-            for (int64_t i = first; i < last; i++)
-                for (int d = 0; d < 3; d++)
-                    u->v[d][i] = 0;
-            for (int d = 0; d < 3; d++) {
-                block->low[d] = u->x[d][first], block->high[d] = block->low[d];
-                for (int64_t i = first; i < last; i++) {
-                    block->low[d] = u->x[d][i] < block->low[d] ? u->x[d][i] : block->low[d];
-                    block->high[d] = u->x[d][i] > block->high[d] ? u->x[d][i] : block->high[d];
-                }
-            }
-        }
+    for (int64_t b = begin; b < end; b++)
+        step_block(context, b);
+}
+
+/* Statistics of a step; the mean size of the blocks that move tells when it is time to sort. */
+static bool sum_up(rp_upsample *u, int64_t blocks)
+{
+    double size = 0;
+    bool leaves = false;
+    u->stats = (rp_upsample_stats){ .blocks = blocks };
+    for (int64_t k = 0; k < blocks; k++) {
+        const rp__follow_block *b = &u->blocks[k];
+        u->stats.still += b->still;
+        u->stats.falling += b->falling;
+        leaves = leaves || b->leaves;
+        for (int d = 0; d < 3; d++)
+            size += (double)(b->high[d] - b->low[d]);
     }
+    if (u->sorted_steps == 0)
+        u->sorted_size = size;
+    u->sorted_steps++;
+    u->unsorted = size > GROWN * u->sorted_size;
+    return leaves;
 }
 
 static rp_result advance(rp_upsample *u, const rp_guides *guides, const rp__obstacles *o, double bodies_moved, double dt)
 {
     stepping s = { .u = u, .obstacles = o, .bodies_moved = (float)bodies_moved };
     const rp_samples_def *room = &u->def.room;
-    s.rules = (rp__follow_rules){ .dt = (float)dt, .slow2 = (float)(AT_REST * AT_REST), .full = u->def.as_printed ? INFINITY : 1 };
+    s.rules = (rp__follow_rules){ .dt = (float)dt, .full = u->def.as_printed ? INFINITY : 1 };
     for (int d = 0; d < 3; d++) {
         s.rules.gravity[d] = (float)u->def.gravity[d];
         s.walls[0][d] = d >= room->dim ? -INFINITY : room->open[2 * d] ? -INFINITY : (float)u->def.radius;
@@ -460,8 +438,8 @@ static rp_result advance(rp_upsample *u, const rp_guides *guides, const rp__obst
     }
     RP_TRY(reserve(u, u->count));
     pad(u);
-    RP_TRY(bin_guides(u, guides));
-    if (u->steps % SORT_EVERY == 0 && (u->stats.still < u->stats.blocks || u->stats.blocks == 0))
+    RP_TRY(rp__grains_bin_guides(&u->guides, guides, u->def.guide_radius, u->def.room.lower, AT_REST));
+    if (u->steps == 0 || (u->unsorted && u->sorted_steps >= SORT_EVERY))
         sort_grains(u);
     if (guides->count < u->guides_before)
         wake(u);
@@ -469,12 +447,7 @@ static rp_result advance(rp_upsample *u, const rp_guides *guides, const rp__obst
     u->steps++;
     int64_t blocks = (u->count + RP_FOLLOW_BLOCK - 1) / RP_FOLLOW_BLOCK;
     rp__exec_for(blocks, 16, step_blocks, &s);
-    u->stats = (rp_upsample_stats){ .blocks = blocks };
-    for (int64_t b = 0; b < blocks; b++) {
-        u->stats.still += u->blocks[b].still;
-        u->stats.falling += u->blocks[b].falling;
-    }
-    if (u->stats.still < blocks)
+    if (sum_up(u, blocks))
         drop_gone(u);
     return RP_OK;
 }

@@ -52,18 +52,18 @@ static void gather(const law *w, bool rub)
     memset(s->shift, 0, (size_t)s->n * sizeof *s->shift);
     for (int64_t i = 0; i < s->n; i++) {
         for (int32_t m = 0; m < s->now.count[i]; m++) {
-            const rp__pbd_pair *p = &s->now.pairs[s->now.first[i] + m];
-            rp__vec3 d = rp__vec3_sub(rp__vec3_load(s->x[i]), rp__vec3_load(s->x[p->j]));
-            rp__vec3 e = rp__vec3_sub(rp__vec3_load(s->u[i]), rp__vec3_load(s->u[p->j]));
+            int32_t j = s->now.partner[s->now.first[i] + m];
+            rp__vec3 d = rp__vec3_sub(rp__vec3_load(s->x[i]), rp__vec3_load(s->x[j]));
+            rp__vec3 e = rp__vec3_sub(rp__vec3_load(s->u[i]), rp__vec3_load(s->u[j]));
             d = rub ? rp__vec3_add(d, e) : d;
             double length = rp__vec3_norm(d), depth = 2 * s->r - length;
             if (!(depth > 0))
                 continue;
-            rp__vec3 found = { (double)p->n[0], (double)p->n[1], (double)p->n[2] };
-            rp__vec3 c = correction(w, rp__vec3_unit(d, found), depth, e, (double)p->mu, rub);
-            double a = s->mass[p->j] / (s->mass[i] + s->mass[p->j]);
+            rp__vec3 n = length > 0 ? rp__vec3_scale(1 / length, d) : rp__pbd_any_direction(s, i, j);
+            rp__vec3 c = correction(w, n, depth, e, rp__pbd_friction(s, i, j), rub);
+            double a = s->owner[i] >= 0 && s->mass[i] == 0 ? 0 : s->owner[j] >= 0 && s->mass[j] == 0 ? 1 : s->mass[j] / (s->mass[i] + s->mass[j]);
             add(s->shift, i, a, c);
-            add(s->shift, p->j, a - 1, c);
+            add(s->shift, j, a - 1, c);
         }
         for (int32_t m = 0; m < s->touch.count[i]; m++) {
             rp__pbd_touch *t = &s->touch.all[s->touch.first[i] + m];
@@ -123,10 +123,13 @@ rp_result rp__pbd_averaged(rp__pbd *s, rp__world *world, double residual[2])
         gather(&w, false);
         apply(s, s->x);
     }
+    for (int64_t g = 0; g < s->groups; g++) /* these laws remember no forces */
+        rp__pbd_groups_keep(s->wide, g, g + 1, s->now.force);
     residual[0] = residual[1] = 0;
-    for (int64_t it = 0; it < s->par->sweeps; it++) {
+    for (int64_t it = 0; it < rp__pbd_sweeps(s->par); it++) {
         gather(&w, true);
         residual[1] = apply(s, s->u);
+        rp__pbd_match_shapes(s);
     }
     residual[0] = residual[1];
     return RP_OK;

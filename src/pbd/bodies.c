@@ -8,6 +8,7 @@
  * with the joint in it. The impulse of the step, -m_i (l n + t) / h, goes to the body of the simulation at the end. */
 #include "pbd/state.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -61,6 +62,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
 {
     if (!rp__base_grow(&s->bodies, &s->body_capacity, world->body_count + 1, sizeof *s->bodies))
         return RP_OUT_OF_MEMORY;
+    RP_TRY(rp__pbd_set_beads(s, world));
     s->any_free = s->any_rest = false;
     for (int k = 0; k < world->body_count; k++) {
         const rp__body *body = &world->bodies[k];
@@ -71,10 +73,12 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         if (!b->there)
             continue;
         b->moves = is_moving(body);
-        b->rests = rp__body_rests(body);
+        b->beaded = s->beads.first[k + 1] > s->beads.first[k];
+        b->rests = rp__body_rests(body) && !b->beaded;
         s->any_rest = s->any_rest || b->rests;
         set_bounds(body, 2 * s->r, b);
-        if (body->def.kind != RP_BODY_FREE)
+        b->matched = b->beaded && rp__pbd_is_matched(s, body);
+        if (body->def.kind != RP_BODY_FREE || b->matched)
             continue;
         b->free = k;
         s->any_free = true;
@@ -84,6 +88,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         rp__vec3_store(b->d, rp__vec3_scale(s->h, body->velocity));
         rp__vec3_store(b->d + 3, rp__vec3_scale(s->h, body->omega));
     }
+    rp__pbd_place_beads(s, world);
     return keep_clearances(s, world);
 }
 
@@ -169,10 +174,22 @@ static void visit_one(rp__pbd *s, const rp__pbd_loose *at, bool warm)
         b->d[c] -= back[c];
 }
 
+/* A body is heavy beside a grain: its contacts are visited several times in a sweep, and after each what holds the grain from behind,
+ * so that it is not pressed into a surface that does not give way. */
+enum { ROUNDS = 4 };
+
 void rp__pbd_visit_loose(rp__pbd *s, bool warm)
 {
-    for (int64_t k = 0; k < s->loose_count; k++)
-        visit_one(s, &s->loose[k], warm);
+    for (int round = 0; round < (warm ? 1 : ROUNDS); round++)
+        for (int64_t k = 0; k < s->loose_count; k++) {
+            int32_t grain = s->loose[k].grain;
+            visit_one(s, &s->loose[k], warm);
+            for (int32_t m = 0; m < s->touch.count[grain] && !warm; m++) {
+                rp__pbd_touch *t = &s->touch.all[s->touch.first[grain] + m];
+                if (t->free < 0)
+                    rp__pbd_visit_touch(t, s->u[grain], false, 1);
+            }
+        }
 }
 
 /* Forces over the step: -m (l n + t) / h² on each surface, and what it did to free bodies. */

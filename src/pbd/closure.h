@@ -15,6 +15,12 @@
 /* Over-relaxation of the sweeps; any value of 0 … 2 converges to the same forces. k of the longest modes is s / (2 - s) = 1.9 times that of 1. */
 #define RP_PBD_RELAX 1.3
 
+/* A contact is looked at when it may close in the step: a gap below SLACK radii and AHEAD times the way, for each grain that moves. A
+ * grain that is thrown by others within the step, from rest and across a larger gap, meets what is there in the next one; it went no
+ * farther than its radius. */
+#define RP_PBD_SLACK 0.03
+#define RP_PBD_AHEAD 1.5
+
 /* Overlap that is left alone, as a part of the diameter: a contact that just opened and closed would lose its force. */
 #define RP_PBD_SLOP 0.005
 

@@ -1,41 +1,33 @@
 /* Pairs into lanes: eight that share no grain form a group.
  *
  * Pairs are taken layer by layer. Each goes into the first group of a window of 32 that has room and neither of its grains. Each slab
- * does this for the pairs within it and for those with the slab before, on its own, so the bytes do not depend on threads. */
+ * does this for its pairs on its own, so the bytes do not depend on threads. Then the lanes get their geometry and what the step
+ * before left: the normal is that of the beginning; l and t come from the same pair of the step before, scaled by (h / h_old)² since
+ * they are forces times h², t turned into the new tangent plane. */
+#include "pbd/closure.h"
 #include "pbd/state.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "exec/exec.h"
+#include "math/random.h"
 
+#include <math.h>
 #include <string.h>
 
-static void put(rp__pbd_wide *w, int lane, const rp__pbd_pair *p)
-{
-    w->i[lane] = p->i, w->j[lane] = p->j;
-    w->g[lane] = p->g, w->l[lane] = p->l, w->mu[lane] = p->mu, w->inv[lane] = p->inv, w->over[lane] = p->over;
-    for (int c = 0; c < 3; c++)
-        w->n[c][lane] = p->n[c], w->t[c][lane] = p->t[c];
-}
+typedef struct work {
+    rp__pbd *s;
+    double scale;          /* (h / h_old)² */
+    bool alike;            /* all grains have one mass */
+    bool one_friction;     /* and one friction, slipping or not */
+} work;
 
-/* A lane without a pair: two grains that are none, far apart. */
-static void put_nothing(const rp__pbd *s, rp__pbd_wide *w, int lane)
-{
-    rp__pbd_pair none = { .i = (int32_t)(s->n + lane), .j = (int32_t)(s->n + RP_PBD_LANES + lane), .n = { 1, 0, 0 }, .g = 1 };
-    put(w, lane, &none);
-}
+/* ---- places ---- */
 
-/* side 0: pairs within the slab; 1: with the one before. */
-static bool on_side(const rp__pbd_slab *slab, const rp__pbd_pair *p, int side)
+/* Groups of grains: a grain is in pairs of its own slab and of the next, one of even and one of odd number. */
+static rp__pbd_used *used_by(const rp__pbd *s, int64_t slab)
 {
-    return (p->j < slab->begin) == side;
-}
-
-/* Groups of grains: of pairs within slabs, and of those with the slab before, whose slabs of even and of odd number share no grain
- * among themselves. */
-static rp__pbd_used *used_by(const rp__pbd *s, int64_t slab, int side)
-{
-    return s->used + (side == 0 ? 0 : 1 + slab % 2) * s->n;
+    return s->used + slab % 2 * s->n;
 }
 
 /* Groups base … base + 31 are being filled. */
@@ -81,8 +73,8 @@ static int32_t place_pair(window *w, rp__pbd_used *i, rp__pbd_used *j)
     return group * RP_PBD_LANES + lane;
 }
 
-/* Gives the pairs of one side of a slab their places, from 0; layer by layer from below. */
-static int64_t place_side(rp__pbd *s, const rp__pbd_slab *slab, rp__pbd_used *used, int side)
+/* Gives the pairs of a slab their places, from 0; layer by layer from below. */
+static int64_t place_slab(rp__pbd *s, const rp__pbd_slab *slab, rp__pbd_used *used)
 {
     window w = { 0 };
     int64_t height = s->cells[1], row = s->cells[2];
@@ -90,10 +82,9 @@ static int64_t place_side(rp__pbd *s, const rp__pbd_slab *slab, rp__pbd_used *us
         for (int64_t a = slab->layer[0]; a < slab->layer[1]; a++) {
             int64_t cell = (a * height + (s->upward ? k : height - 1 - k)) * row;
             for (int64_t i = s->cell_first[cell]; i < s->cell_first[cell + row]; i++) {
-                rp__pbd_pair *p = s->now.pairs + s->now.first[i];
-                for (int32_t m = 0; m < s->now.count[i]; m++, p++)
-                    if (on_side(slab, p, side))
-                        p->place = place_pair(&w, &used[i], &used[p->j]);
+                int64_t first = s->now.first[i], end = first + s->now.count[i];
+                for (int64_t m = first; m < end; m++)
+                    s->lane[m] = place_pair(&w, &used[i], &used[s->now.partner[m]]);
             }
         }
     return w.groups;
@@ -101,50 +92,153 @@ static int64_t place_side(rp__pbd *s, const rp__pbd_slab *slab, rp__pbd_used *us
 
 static void place_slabs(void *context, int64_t begin, int64_t end, int worker)
 {
-    rp__pbd *s = context;
+    rp__pbd *s = ((const work *)context)->s;
     (void)worker;
     for (int64_t b = begin; b < end; b++)
-        for (int side = 0; side < 2; side++)
-            s->slabs[b].groups[side][1] = place_side(s, &s->slabs[b], used_by(s, b, side), side);
+        s->slabs[b].groups[1] = place_slab(s, &s->slabs[b], used_by(s, b));
 }
 
-static void pack_slabs(void *context, int64_t begin, int64_t end, int worker)
+/* ---- what is in them ---- */
+
+rp__vec3 rp__pbd_any_direction(const rp__pbd *s, int64_t i, int64_t j)
 {
-    rp__pbd *s = context;
+    bool swap = s->id[i] < s->id[j];
+    uint64_t a = (uint64_t)s->id[swap ? i : j], b = (uint64_t)s->id[swap ? j : i];
+    rp__vec3 n = rp__random_on_sphere(0x706264, a, b);
+    if (s->dim == 2)
+        n = rp__vec3_unit(rp__vec3_make(n.x, n.y, 0), rp__vec3_make(1, 0, 0));
+    return rp__vec3_scale(swap ? -1 : 1, n);
+}
+
+double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j)
+{
+    return s->mu[s->material[i] * s->kinds + s->material[j]];
+}
+
+/* n and the gap |x_ij| - 2 r; returns the least gap. */
+static double set_geometry(const rp__pbd *s, rp__pbd_wide *w)
+{
+    double d[3][RP_PBD_LANES], length[RP_PBD_LANES], least = INFINITY;
+    for (int k = 0; k < RP_PBD_LANES; k++)
+        for (int c = 0; c < 3; c++)
+            d[c][k] = s->x[w->i[k]][c] - s->x[w->j[k]][c];
+#pragma omp simd
+    for (int k = 0; k < RP_PBD_LANES; k++)
+        length[k] = sqrt(d[0][k] * d[0][k] + d[1][k] * d[1][k] + d[2][k] * d[2][k]);
+#pragma omp simd
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        double per = 1 / (length[k] > 0 ? length[k] : 1);
+        for (int c = 0; c < 3; c++)
+            w->n[c][k] = (rp__pbd_real)(d[c][k] * per);
+        w->gap[k] = (rp__pbd_real)(length[k] - 2 * s->r);
+    }
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        double gap = w->pair[k] < 0 ? INFINITY : length[k] - 2 * s->r;
+        least = gap < least ? gap : least;
+    }
+    if (!(least < -2 * s->r * (1 - 1e-9)))
+        return least;
+    for (int k = 0; k < RP_PBD_LANES; k++)
+        if (w->pair[k] >= 0 && !(length[k] > 2e-9 * s->r)) {
+            rp__vec3 n = rp__pbd_any_direction(s, w->i[k], w->j[k]);
+            w->n[0][k] = (rp__pbd_real)n.x, w->n[1][k] = (rp__pbd_real)n.y, w->n[2][k] = (rp__pbd_real)n.z;
+        }
+    return least;
+}
+
+/* Forces of the step before; slipped[]: the pair slipped then, or is new. */
+static void set_memory(const work *w, rp__pbd_wide *wide, bool slipped[RP_PBD_LANES])
+{
+    const rp__pbd *s = w->s;
+    rp__pbd_real scale = (rp__pbd_real)w->scale;
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        static const rp__pbd_force none = { .l = 0 };
+        int32_t before = wide->pair[k] < 0 ? -1 : s->before[wide->pair[k]];
+        const rp__pbd_force *f = before < 0 ? &none : &s->old.force[before >> 1];
+        rp__pbd_real sign = before & 1 ? -scale : scale;
+        slipped[k] = !(f->l > 0);
+        wide->l[k] = scale * (f->l < 0 ? -f->l : f->l);
+        for (int c = 0; c < 3; c++)
+            wide->t[c][k] = sign * f->t[c];
+    }
+#pragma omp simd
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        rp__pbd_real along = wide->t[0][k] * wide->n[0][k] + wide->t[1][k] * wide->n[1][k] + wide->t[2][k] * wide->n[2][k];
+        for (int c = 0; c < 3; c++)
+            wide->t[c][k] -= along * wide->n[c][k];
+    }
+}
+
+static void set_law(const work *w, rp__pbd_wide *wide, const bool slipped[RP_PBD_LANES])
+{
+    const rp__pbd *s = w->s;
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        wide->mu[k] = (rp__pbd_real)s->mu[0];
+        wide->inv[k] = (rp__pbd_real)0.5;
+    }
+    for (int k = 0; k < RP_PBD_LANES && !w->alike; k++)
+        wide->inv[k] = wide->pair[k] < 0 ? 0 : (rp__pbd_real)(1 / (s->u[wide->i[k]][3] + s->u[wide->j[k]][3]));
+    for (int k = 0; k < RP_PBD_LANES && !w->one_friction; k++)
+        if (wide->pair[k] >= 0)
+            wide->mu[k] = (rp__pbd_real)(rp__pbd_friction(s, wide->i[k], wide->j[k]) * (slipped[k] ? s->par->kinetic : 1));
+}
+
+static void fill_slabs(void *context, int64_t begin, int64_t end, int worker)
+{
+    const work *w = context;
+    rp__pbd *s = w->s;
+    rp__pbd_wide empty; /* pairs of two grains that are none */
     (void)worker;
+    for (int lane = 0; lane < RP_PBD_LANES; lane++)
+        empty.i[lane] = (int32_t)(s->n + lane), empty.j[lane] = (int32_t)(s->n + RP_PBD_LANES + lane), empty.pair[lane] = -1;
     for (int64_t b = begin; b < end; b++) {
-        const rp__pbd_slab *slab = &s->slabs[b];
-        for (int64_t g = slab->groups[0][0]; g < slab->groups[1][1]; g++)
-            for (int lane = 0; lane < RP_PBD_LANES; lane++)
-                put_nothing(s, &s->now.wide[g], lane);
-        for (int64_t i = slab->begin; i < slab->end; i++) {
-            rp__pbd_pair *p = s->now.pairs + s->now.first[i];
-            for (int32_t m = 0; m < s->now.count[i]; m++, p++) {
-                p->place += (int32_t)slab->groups[p->j < slab->begin][0] * RP_PBD_LANES;
-                put(&s->now.wide[p->place / RP_PBD_LANES], p->place % RP_PBD_LANES, p);
+        rp__pbd_slab *slab = &s->slabs[b];
+        for (int64_t g = slab->groups[0]; g < slab->groups[1]; g++)
+            memcpy(&s->wide[g], &empty, offsetof(rp__pbd_wide, n));
+        for (int64_t i = slab->begin; i < slab->end; i++)
+            for (int64_t m = s->now.first[i]; m < s->now.first[i] + s->now.count[i]; m++) {
+                rp__pbd_wide *to = &s->wide[slab->groups[0] + s->lane[m] / RP_PBD_LANES];
+                int lane = s->lane[m] % RP_PBD_LANES;
+                to->i[lane] = (int32_t)i, to->j[lane] = s->now.partner[m], to->pair[lane] = (int32_t)m;
             }
+        slab->gap = 0;
+        for (int64_t g = slab->groups[0]; g < slab->groups[1]; g++) {
+            bool slipped[RP_PBD_LANES];
+            slab->gap = fmin(slab->gap, set_geometry(s, &s->wide[g]));
+            set_memory(w, &s->wide[g], slipped);
+            set_law(w, &s->wide[g], slipped);
         }
     }
 }
 
+static bool all_alike(const rp__pbd *s)
+{
+    bool alike = true;
+    for (int64_t k = 0; k < s->n; k++)
+        alike &= s->u[k][3] == 1;
+    return alike;
+}
+
 rp_result rp__pbd_pack(rp__pbd *s)
 {
-    if (!rp__base_grow(&s->used, &s->used_capacity, 3 * s->n + 1, sizeof *s->used))
+    work w = { .s = s, .scale = s->h_old > 0 ? s->h * s->h / (s->h_old * s->h_old) : 0 };
+    w.alike = all_alike(s);
+    w.one_friction = s->kinds == 1 && s->par->kinetic == 1;
+    if (!rp__base_grow(&s->used, &s->used_capacity, 2 * s->n + 1, sizeof *s->used))
         return RP_OUT_OF_MEMORY;
-    memset(s->used, 0, 3 * (size_t)s->n * sizeof *s->used);
-    rp__exec_for(s->slab_count, 1, place_slabs, s);
+    memset(s->used, 0, 2 * (size_t)s->n * sizeof *s->used);
+    rp__exec_for(s->slab_count, 1, place_slabs, &w);
     int64_t groups = 0;
-    for (int64_t b = 0; b < s->slab_count; b++)
-        for (int side = 0; side < 2; side++) {
-            s->slabs[b].groups[side][0] = groups;
-            groups += s->slabs[b].groups[side][1];
-            s->slabs[b].groups[side][1] = groups;
-        }
+    for (int64_t b = 0; b < s->slab_count; b++) {
+        s->slabs[b].groups[0] = groups;
+        groups += s->slabs[b].groups[1];
+        s->slabs[b].groups[1] = groups;
+    }
     if (groups > INT32_MAX / RP_PBD_LANES)
         return rp__base_fail(RP_TOO_LARGE, "pbd: too many contacts (%lld groups of eight)", (long long)groups);
-    if (!rp__base_grow(&s->now.wide, &s->now.wide_capacity, groups + 1, sizeof *s->now.wide))
+    if (!rp__base_grow(&s->wide, &s->wide_capacity, groups + 1, sizeof *s->wide))
         return RP_OUT_OF_MEMORY;
-    s->now.groups = groups;
-    rp__exec_for(s->slab_count, 1, pack_slabs, s);
+    s->groups = groups;
+    rp__exec_for(s->slab_count, 1, fill_slabs, &w);
     return RP_OK;
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAIR_REALS = 5, TOUCH_REALS = 8 };
+enum { PAIR_REALS = 4, TOUCH_REALS = 8 };
 
 static int64_t total(const int32_t *count, int64_t n)
 {
@@ -27,14 +27,10 @@ static rp_result save_pairs(const rp__pbd_table *t, rp_state *out)
     rp_result result = partner && force ? RP_OK : RP_OUT_OF_MEMORY;
     for (int64_t k = 0; k < t->grains && result == RP_OK; k++)
         for (int32_t m = 0; m < t->count[k]; m++, at++) {
-            const rp__pbd_pair *p = &t->pairs[t->first[k] + m];
-            const rp__pbd_wide *w = &t->wide[p->place / RP_PBD_LANES];
-            int lane = p->place % RP_PBD_LANES;
-            partner[at] = p->j;
-            force[PAIR_REALS * at] = w->l[lane];
-            for (int c = 0; c < 3; c++)
-                force[PAIR_REALS * at + 1 + c] = w->t[c][lane];
-            force[PAIR_REALS * at + 4] = w->mu[lane];
+            const rp__pbd_force *f = &t->force[t->first[k] + m];
+            partner[at] = t->partner[t->first[k] + m];
+            force[PAIR_REALS * at] = f->l;
+            memcpy(force + PAIR_REALS * at + 1, f->t, sizeof f->t);
         }
     if (result == RP_OK)
         result = rp_state_add(out, "pbd/pair_count", RP_I32, t->grains, t->count);
@@ -79,6 +75,7 @@ rp_result rp__pbd_save(const void *state, const rp__world *world, rp_state *out)
     (void)world;
     RP_TRY(rp_state_add(out, "pbd/step", RP_F64, 1, &s->h_old));
     RP_TRY(rp_state_add(out, "pbd/rested", RP_F64, 7 * (int64_t)s->rested_count, s->rested));
+    RP_TRY(rp_state_add(out, "pbd/bead_slot", RP_I32, s->beads.count, s->beads.slot));
     RP_TRY(save_pairs(&s->old, out));
     return save_touches(&s->touch_old, out);
 }
@@ -129,30 +126,22 @@ static rp_result restore_pairs(rp__pbd_table *t, const rp_state *in)
     const rp_blob *force = blob_of(in, "pbd/pair_force", RP_F32);
     if (!count || !partner || !force || force->count != PAIR_REALS * partner->count || partner->count > INT32_MAX / 2)
         return bad("it has no pairs of grains");
-    int64_t n = count->count, pairs = partner->count, groups = pairs / RP_PBD_LANES + 1;
+    int64_t n = count->count, pairs = partner->count;
     t->grains = 0;
     RP_TRY(grow_lists(&t->count, &t->first, &t->grain_capacity, n));
-    int64_t room = t->pair_capacity;
-    if (!rp__base_grow(&t->partner, &room, pairs + 1, sizeof *t->partner) || !rp__base_grow(&t->pairs, &t->pair_capacity, pairs + 1, sizeof *t->pairs) ||
-        !rp__base_grow(&t->wide, &t->wide_capacity, groups, sizeof *t->wide))
+    if (!rp__base_grow(&t->partner, &t->pair_capacity, pairs + RP_PBD_LANES, sizeof *t->partner) ||
+        !rp__base_grow(&t->force, &t->force_capacity, pairs + RP_PBD_LANES, sizeof *t->force))
         return RP_OUT_OF_MEMORY;
     if (n)
         memcpy(t->count, count->data, (size_t)n * sizeof *t->count);
     if (!set_first(t->count, t->first, n, pairs))
         return bad("the numbers of pairs make no sense");
     for (int64_t k = 0; k < pairs; k++) {
-        rp__pbd_wide *w = &t->wide[k / RP_PBD_LANES];
         const float *f = (const float *)force->data + PAIR_REALS * k;
-        int lane = (int)(k % RP_PBD_LANES);
-        t->pairs[k] = (rp__pbd_pair){ .j = ((const int32_t *)partner->data)[k], .place = (int32_t)k };
-        t->partner[k] = t->pairs[k].j;
-        w->l[lane] = f[0];
-        for (int c = 0; c < 3; c++)
-            w->t[c][lane] = f[1 + c];
-        w->mu[lane] = f[4];
+        t->partner[k] = ((const int32_t *)partner->data)[k];
+        t->force[k] = (rp__pbd_force){ f[0], { f[1], f[2], f[3] } };
     }
     t->grains = n;
-    t->groups = groups;
     return RP_OK;
 }
 
@@ -193,6 +182,15 @@ rp_result rp__pbd_restore(void *state, rp__world *world, const rp_state *in)
     RP_TRY(restore_touches(&s->touch_old, in));
     if (s->old.grains != s->touch_old.grains)
         return bad("pairs and surfaces are of different grains");
+    RP_TRY(rp__pbd_set_beads(s, world));
+    const rp_blob *beads = blob_of(in, "pbd/bead_slot", RP_I32);
+    if (!beads || (beads->count != 0 && beads->count != s->beads.count)) /* none yet when no step was made */
+        return bad("it has other beads");
+    for (int64_t i = 0; i < s->beads.count; i++) {
+        s->beads.slot[i] = i < beads->count ? ((const int32_t *)beads->data)[i] : -1;
+        if (s->beads.slot[i] < -1 || s->beads.slot[i] >= s->old.grains)
+            return bad("a bead has the contacts of none");
+    }
     const int32_t *slot = rp__particles_plane(world->particles, s->slot_field, 0);
     for (int64_t i = 0; i < world->particles->count; i++)
         if (slot[i] < -1 || slot[i] >= s->old.grains)

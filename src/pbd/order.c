@@ -1,4 +1,5 @@
 /* Grains in the order of cells: a counting sort by the places that the step predicts, x + h (v + h g), and the slabs. */
+#include "pbd/closure.h"
 #include "pbd/state.h"
 
 #include "base/error.h"
@@ -29,7 +30,11 @@ static rp_result reserve(rp__pbd *s, int64_t n)
     GROW(x);
     GROW(u);
     GROW(push);
-    GROW(place);
+    for (int c = 0; c < 6; c++)
+        GROW(place[c]);
+    GROW(home);
+    GROW(range);
+    GROW(owner);
     GROW(mass);
     GROW(material);
     GROW(id);
@@ -44,9 +49,12 @@ typedef struct work {
     double h;
 } work;
 
+/* Numbers from the count of the store on are beads. */
 static double predicted(const work *w, int axis, int64_t i)
 {
     const rp__particles *p = w->world->particles;
+    if (i >= p->count)
+        return w->s->beads.x[i - p->count][axis] + w->s->beads.u[i - p->count][axis];
     return p->x[axis][i] + w->h * (p->v[axis][i] + w->h * w->world->def->gravity[axis]);
 }
 
@@ -140,47 +148,80 @@ static void sort(rp__pbd *s, int64_t n)
 /* The store follows the order now and then, when a part of its grains is out of it. */
 static rp_result tidy(rp__pbd *s, rp__particles *p)
 {
-    int64_t turns = 0;
-    for (int64_t k = 1; k < p->count; k++)
-        turns += s->order[k] < s->order[k - 1];
+    int64_t turns = 0, kept = 0;
+    for (int64_t k = 0; k < s->n; k++)
+        if (s->order[k] < p->count)
+            s->home[kept++] = s->order[k];
+    for (int64_t k = 1; k < kept; k++)
+        turns += s->home[k] < s->home[k - 1];
     if (turns < p->count / 8 + 1)
         return RP_OK;
-    RP_TRY(rp__particles_permute(p, s->order));
-    int64_t cell = 0;
-    for (int64_t k = 0; k < p->count; k++) {
+    RP_TRY(rp__particles_permute(p, s->home));
+    int64_t cell = 0, next = 0;
+    for (int64_t k = 0; k < s->n; k++) {
         while (k >= s->cell_first[cell + 1])
             cell++;
-        s->cell[k] = (int32_t)cell;
-        s->order[k] = (int32_t)k;
+        if (s->order[k] < p->count)
+            s->order[k] = (int32_t)next++;
+        s->cell[s->order[k]] = (int32_t)cell;
     }
     return RP_OK;
+}
+
+static void gather_grain(const work *w, int64_t k, int64_t i)
+{
+    rp__pbd *s = w->s;
+    const rp__particles *p = w->world->particles;
+    for (int a = 0; a < 3; a++) {
+        s->x[k][a] = p->x[a][i];
+        s->u[k][a] = w->h * (p->v[a][i] + w->h * w->world->def->gravity[a]);
+    }
+    s->u[k][3] = s->mean_mass / p->mass[i];
+    s->mass[k] = p->mass[i];
+    s->material[k] = p->material[i];
+    s->id[k] = p->id[i];
+    s->slot[k] = ((const int32_t *)rp__particles_plane(p, s->slot_field, 0))[i];
+    s->owner[k] = -1;
+}
+
+static void gather_bead(const work *w, int64_t k, int64_t b)
+{
+    rp__pbd *s = w->s;
+    const rp__pbd_beads *beads = &s->beads;
+    for (int a = 0; a < 3; a++)
+        s->x[k][a] = beads->x[b][a], s->u[k][a] = beads->u[b][a];
+    s->mass[k] = beads->mass[b];
+    s->u[k][3] = beads->mass[b] > 0 ? s->mean_mass / beads->mass[b] : 0;
+    s->owner[k] = beads->body[b];
+    s->material[k] = w->world->def->material_count + beads->body[b];
+    s->id[k] = -1 - b;
+    s->slot[k] = beads->slot[b];
 }
 
 static void gather_chunk(void *context, int64_t begin, int64_t end, int worker)
 {
     const work *w = context;
     rp__pbd *s = w->s;
-    const rp__particles *p = w->world->particles;
-    const int32_t *slot = rp__particles_plane(p, s->slot_field, 0);
+    int64_t store = w->world->particles->count;
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         int64_t i = s->order[k];
-        for (int a = 0; a < 3; a++) {
-            s->x[k][a] = p->x[a][i];
-            s->u[k][a] = w->h * (p->v[a][i] + w->h * w->world->def->gravity[a]);
-            s->push[k][a] = 0;
-        }
+        if (i < store)
+            gather_grain(w, k, i);
+        else
+            gather_bead(w, k, i - store);
         for (int b = 0; b < 3; b++) {
             int a = s->axis[b];
-            s->place[k][b] = (float)(s->x[k][a] - s->origin[b]);
-            s->place[k][4 + b] = (float)(s->x[k][a] + s->u[k][a] - s->origin[b]);
+            s->place[b][k] = (float)(s->x[k][a] - s->origin[b]);
+            s->place[3 + b][k] = (float)(s->x[k][a] + s->u[k][a] - s->origin[b]);
+            s->push[k][b] = 0;
         }
+        double way = sqrt(s->u[k][0] * s->u[k][0] + s->u[k][1] * s->u[k][1] + s->u[k][2] * s->u[k][2]);
+        double ahead = RP_PBD_SLACK * s->r + RP_PBD_AHEAD * way, most = s->par->margin * s->r;
+        s->range[k] = (float)(s->r + (ahead < most ? ahead : most));
+        s->home[k] = s->cell[i];
         s->x[k][3] = 0;
-        s->u[k][3] = s->push[k][3] = s->mean_mass / p->mass[i];
-        s->mass[k] = p->mass[i];
-        s->material[k] = p->material[i];
-        s->id[k] = p->id[i];
-        s->slot[k] = slot[i];
+        s->push[k][3] = s->u[k][3];
     }
 }
 
@@ -201,35 +242,26 @@ static rp_result cut_slabs(rp__pbd *s)
     return RP_OK;
 }
 
-/* Masses are told relative to their mean: equal grains have w = 1 exactly. */
-static double mean_mass(const rp__particles *p)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < p->count; i++)
-        sum += p->mass[i];
-    for (int64_t i = 0; i < p->count; i++)
-        if (p->mass[i] != p->mass[0])
-            return sum / (double)p->count;
-    return p->count ? p->mass[0] : 1;
-}
-
 rp_result rp__pbd_order(rp__pbd *s, rp__world *world, double width)
 {
     rp__particles *p = world->particles;
-    int64_t n = p->count;
+    int64_t n = p->count + s->beads.count;
     if (n > INT32_MAX - 64)
         return rp__base_fail(RP_TOO_LARGE, "pbd: %lld grains; at most 2^31 are possible", (long long)n);
     work w = { s, world, s->h };
     RP_TRY(reserve(s, n));
     RP_TRY(set_cells(s, &w, n, width));
     s->n = n;
-    s->mean_mass = mean_mass(p);
     rp__exec_for(n, CHUNK, number_chunk, &w);
     sort(s, n);
     RP_TRY(tidy(s, p));
     rp__exec_for(n, CHUNK, gather_chunk, &w);
-    for (int64_t k = n; k < n + 2 * RP_PBD_LANES; k++)
+    for (int64_t k = n; k < n + 2 * RP_PBD_LANES; k++) {
         for (int a = 0; a < 4; a++)
             s->x[k][a] = s->u[k][a] = s->push[k][a] = 0;
+        for (int a = 0; a < 6; a++)
+            s->place[a][k] = 0;
+        s->range[k] = 0;
+    }
     return cut_slabs(s);
 }

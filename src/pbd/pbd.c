@@ -19,13 +19,19 @@ static const rp_param table[] = {
     { "contact", RP_ENUM, P(contact), RP_PBD_CONE, 0, 2, "",
       "law of contacts: cone (Coulomb with remembered forces), or macklin and seed, position corrections to compare with", "cone|macklin|seed" },
     { "radius", RP_REAL, P(radius), 0, 0, 1e3, "m", "radius of the grains; 0: half a cell", NULL },
-    { "step", RP_REAL, P(step), 0.005, 1e-6, 1, "s", "longest step", NULL },
-    { "sweeps", RP_INT, P(sweeps), 5, 1, 1000, "", "visits of every contact in a step", NULL },
+    { "quality", RP_ENUM, P(quality), RP_PBD_STANDARD, 0, 3, "",
+      "step and sweeps together: draft (5.6 ms, 3), standard (5 ms, 5), fine (2.5 ms, 5) or finest (2.5 ms, 10)", "draft|standard|fine|finest" },
+    { "step", RP_REAL, P(step), 0, 0, 1, "s", "longest step; 0: by quality", NULL },
+    { "sweeps", RP_INT, P(sweeps), 0, 0, 1000, "", "visits of every contact in a step; 0: by quality", NULL },
     { "friction", RP_REAL, P(friction), -1, -1, 1e3, "",
       "Coulomb coefficient between grains; below zero: from each material, so that its heaps stand at its friction angle", NULL },
     { "kinetic", RP_REAL, P(kinetic), 1, 0, 1, "", "part of the friction that is left once a contact slips", NULL },
     { "settle", RP_BOOL, P(settle), 0, 0, 1, "", "fill shapes as densely as a bed that has settled, not loosely at random", NULL },
-    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "pairs closer than 2 r (1 + margin) count as near", NULL },
+    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "no pair farther apart than 2 r (1 + margin) is looked at; 0.12 misses none that goes a radius in a step", NULL },
+    { "body", RP_ENUM, P(body), RP_PBD_LEVEL_SET, 0, 1, "",
+      "free bodies: level_set (six unknowns in the sweeps), or shape_matching (filled with beads that are kept rigid)", "level_set|shape_matching" },
+    { "boundary", RP_ENUM, P(boundary), RP_PBD_SURFACE, 0, 1, "",
+      "scripted bodies to grains: level_set (their surface), or particles (beads along it)", "level_set|particles" },
     { "stabilisation", RP_INT, P(stabilisation), 2, 0, 100, "", "macklin and seed: sweeps that undo overlaps before a step", NULL },
     { "mass_scaling", RP_REAL, P(mass_scaling), 0, 0, 1e4, "1/m", "macklin and seed: k of the masses m exp(-k height)", NULL },
     { 0 },
@@ -55,13 +61,24 @@ static rp_result create(rp__world *world, int first_field, void **out)
     return RP_OK;
 }
 
+double rp__pbd_longest_step(const rp__pbd_params *par)
+{
+    static const double steps[] = { 1.0 / 180, 0.005, 0.0025, 0.0025 };
+    return par->step > 0 ? par->step : steps[par->quality];
+}
+
+int64_t rp__pbd_sweeps(const rp__pbd_params *par)
+{
+    static const int sweeps[] = { 3, 5, 5, 10 };
+    return par->sweeps > 0 ? par->sweeps : sweeps[par->quality];
+}
+
 static void free_table(rp__pbd_table *t)
 {
     rp__base_free(t->count);
     rp__base_free(t->first);
-    rp__base_free(t->pairs);
     rp__base_free(t->partner);
-    rp__base_free(t->wide);
+    rp__base_free(t->force);
 }
 
 static void free_touches(rp__pbd_touches *t)
@@ -74,8 +91,11 @@ static void free_touches(rp__pbd_touches *t)
 static void destroy(void *state)
 {
     rp__pbd *s = state;
-    void *all[] = { s->order, s->slot,  s->cell,  s->x,     s->u, s->push, s->place,  s->mass,         s->material, s->id,       s->cell_first, s->slabs, s->used,
-                    s->bodies, s->rested, s->loose, s->mu, s->colour_first, s->items,    s->residual, s->shift,      s->began };
+    void *all[] = { s->order, s->slot, s->cell, s->home, s->owner, s->range, s->x, s->u, s->push, s->mass, s->material, s->id, s->cell_first, s->slabs, s->used, s->wide, s->before,
+                    s->lane, s->bodies, s->bead_at, s->rested, s->loose, s->mu, s->colour_first, s->items, s->residual, s->shift, s->began };
+    for (int c = 0; c < 6; c++)
+        rp__base_free(s->place[c]);
+    rp__pbd_free_beads(&s->beads);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         rp__base_free(all[k]);
     free_table(&s->now);
@@ -111,7 +131,7 @@ static void fastest_chunk(void *context, int64_t begin, int64_t end, double *par
 static double largest_step(void *state, const rp__world *world, const char **reason)
 {
     const rp__pbd *s = state;
-    double square = 0, g = rp__vec3_norm(rp__vec3_load(world->def->gravity)), step = s->par->step;
+    double square = 0, g = rp__vec3_norm(rp__vec3_load(world->def->gravity)), step = rp__pbd_longest_step(s->par);
     *reason = "step";
     if (world->particles->count)
         rp__exec_max(world->particles->count, 4096, 1, fastest_chunk, world->particles, &square);
@@ -148,18 +168,37 @@ static double own_friction(const rp__pbd_params *par, const rp_material_def *m)
     return calibrated(m->friction >= 0 ? atan(m->friction) : m->friction_angle);
 }
 
-/* mu_ij = sqrt(mu_i mu_j) */
+/* mu_ij = sqrt(mu_i mu_j); beads have the coefficient of their surface. */
 static rp_result set_friction(rp__pbd *s, const rp__world *world)
 {
-    int count = world->def->material_count;
+    int materials = world->def->material_count, count = materials + (s->beads.count ? world->body_count : 0);
     if (!rp__base_grow(&s->mu, &s->mu_capacity, (int64_t)count * count + 1, sizeof *s->mu))
         return RP_OUT_OF_MEMORY;
     for (int a = 0; a < count; a++)
         for (int b = 0; b < count; b++) {
-            double x = own_friction(s->par, &world->materials[a]), y = own_friction(s->par, &world->materials[b]);
-            s->mu[a * count + b] = x == y ? x : sqrt(x * y);
+            double own[2], surface = INFINITY;
+            for (int k = 0; k < 2; k++) {
+                int kind = k ? b : a;
+                own[k] = kind < materials ? own_friction(s->par, &world->materials[kind]) : 0;
+                if (kind >= materials)
+                    surface = fmin(surface, rp__pbd_surface_friction(&world->bodies[kind - materials].def.surface));
+            }
+            s->mu[a * count + b] = surface < INFINITY ? surface : own[0] == own[1] ? own[0] : sqrt(own[0] * own[1]);
         }
+    s->kinds = count;
     return RP_OK;
+}
+
+/* Masses are told relative to their mean: equal grains have w = 1 exactly. */
+static double mean_mass(const rp__particles *p)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->count; i++)
+        sum += p->mass[i];
+    for (int64_t i = 0; i < p->count; i++)
+        if (p->mass[i] != p->mass[0])
+            return sum / (double)p->count;
+    return p->count ? p->mass[0] : 1;
 }
 
 /* ---- the step ---- */
@@ -179,6 +218,8 @@ static void move_chunk(void *context, int64_t begin, int64_t end, double *partia
     for (int64_t k = begin; k < end; k++) {
         int64_t i = s->order[k];
         double way = 0;
+        if (i >= p->count)
+            continue; /* a bead */
         for (int a = 0; a < s->dim; a++) {
             double to = s->x[k][a] + s->u[k][a] + s->push[k][a], moved = to - p->x[a][i];
             way += moved * moved;
@@ -211,9 +252,9 @@ static void tell(rp__pbd *s, const double residual[2], double moving, rp_step_st
     double count[2], overlap = 0;
     rp__exec_sum(s->n, 4096, 2, count_chunk, s, count);
     for (int64_t b = 0; b < s->slab_count; b++)
-        overlap = fmax(overlap, s->slabs[b].overlap);
+        overlap = fmax(overlap, -s->slabs[b].gap);
     double per = 1 / (2 * s->r);
-    stats->iterations = s->par->sweeps;
+    stats->iterations = rp__pbd_sweeps(s->par);
     stats->residual_mean = count[0] > 0 ? residual[0] / count[0] * per : 0;
     stats->residual_max = residual[1] * per;
     stats->converged = true; /* the number of sweeps is fixed: the residual tells how far they came */
@@ -240,23 +281,26 @@ static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *s
     work w = { s, world };
     double t = rp__base_seconds(), residual[2] = { 0, 0 }, moving = 0, reach = 2 * s->r * (1 + s->par->margin);
     s->h = dt;
+    s->mean_mass = mean_mass(world->particles);
+    RP_TRY(rp__pbd_begin_bodies(s, world));
     RP_TRY(set_friction(s, world));
     RP_TRY(rp__pbd_order(s, world, reach));
-    RP_TRY(rp__pbd_begin_bodies(s, world));
+    RP_TRY(rp__pbd_find_beads(s));
     RP_LAP(&world->phases, "sort", t);
-    RP_TRY(rp__pbd_find_pairs(s, world, reach));
+    RP_TRY(rp__pbd_find_pairs(s));
     RP_LAP(&world->phases, "pairs", t);
     RP_TRY(rp__pbd_find_touches(s, world));
     RP_LAP(&world->phases, "surfaces", t);
     RP_TRY(rp__pbd_pack(s));
     RP_LAP(&world->phases, "pack", t);
     if (s->par->contact == RP_PBD_CONE)
-        RP_TRY(rp__pbd_sweep(s, s->par->sweeps, residual));
+        RP_TRY(rp__pbd_sweep(s, rp__pbd_sweeps(s->par), residual));
     else
         RP_TRY(rp__pbd_averaged(s, world, residual));
     RP_LAP(&world->phases, "sweeps", t);
     rp__exec_sum(s->n, 2048, 1, move_chunk, &w, &moving);
     rp__pbd_surface_forces(s, world);
+    rp__pbd_bead_forces(s, world);
     tell(s, residual, moving, stats);
     forget(s);
     RP_LAP(&world->phases, "move", t);

@@ -35,7 +35,7 @@ typedef struct list {
     bool full;
 } list;
 
-static double coefficient(const rp_surface *surface)
+double rp__pbd_surface_friction(const rp_surface *surface)
 {
     return surface->kind == RP_STICK ? 1e3 : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
 }
@@ -74,7 +74,7 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     }
     rp__pbd_touch *t = &at->to[at->count++];
     double gap = phi - s->r, over = fmin(-gap - 2 * s->r * RP_PBD_SLOP, s->r);
-    *t = (rp__pbd_touch){ .surface = surface, .free = -1, .mu = coefficient(kind), .share = { 1, 1 }, .gap = gap };
+    *t = (rp__pbd_touch){ .surface = surface, .free = -1, .mu = rp__pbd_surface_friction(kind), .share = { 1, 1 }, .gap = gap };
     t->g = gap >= 0 ? gap : 0;
     t->over = over > 0 ? over : 0;
     rp__vec3_store(t->n, n);
@@ -84,6 +84,12 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     if (!remember(at, t) && kind->kind != RP_STICK)
         t->mu *= par->kinetic;
     return t;
+}
+
+/* How near a surface must be to be looked at. */
+static double range_of(const rp__pbd *s, int64_t grain)
+{
+    return s->r + RP_PBD_AHEAD * rp__vec3_norm(rp__vec3_load(s->u[grain])) + 2 * RP_PBD_SLACK * s->r;
 }
 
 static void touch_walls(list *at)
@@ -96,7 +102,7 @@ static void touch_walls(list *at)
             continue;
         int axis = f / 2;
         double phi = f & 1 ? def->upper[axis] - x[axis] : x[axis] - def->lower[axis], n[3] = { 0, 0, 0 };
-        if (!(phi < 2 * s->r))
+        if (!(phi < 2 * s->r) || !(phi < range_of(s, at->grain)))
             continue;
         n[axis] = f & 1 ? -1 : 1;
         add(at, f, &def->wall[f], rp__vec3_load(n), phi, rp__vec3_make(0, 0, 0));
@@ -132,7 +138,7 @@ static double touch_body(list *at, int number)
     const rp__pbd *s = at->w->s;
     const rp__body *body = &at->w->world->bodies[number];
     rp__vec3 x = rp__vec3_load(s->x[at->grain]), n, m;
-    double phi = rp__body_distance(body, &body->pose, x, &n), range = 2 * s->r;
+    double phi = rp__body_distance(body, &body->pose, x, &n), range = range_of(s, at->grain);
     if (s->bodies[number].moves && s->bodies[number].free < 0)
         range += rp__vec3_norm(rp__pbd_body_way(s, body, x));
     if (!(phi < range))
@@ -152,12 +158,12 @@ static void touch_bodies(list *at)
     const rp__pbd *s = at->w->s;
     const double *x = s->x[at->grain];
     double *clearance = &at->w->clearance[s->order[at->grain]];
-    bool near = s->any_rest && !(*clearance > 2 * s->r);
+    bool near = s->any_rest && !(*clearance > range_of(s, at->grain));
     if (near)
         *clearance = INFINITY;
     for (int b = 0; b < at->w->world->body_count; b++) {
         const rp__pbd_body *body = &s->bodies[b];
-        if (!body->there || (body->rests && !near))
+        if (!body->there || body->beaded || (body->rests && !near))
             continue;
         if (body->rests) {
             *clearance = fmin(*clearance, touch_body(at, b));
@@ -181,8 +187,10 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         int64_t next = slab->begin * t->room, last = slab->end * t->room;
         for (int64_t k = slab->begin; k < slab->end; k++) {
             list at = { .w = w, .grain = k, .to = t->all + next, .room = last - next };
-            touch_walls(&at);
-            touch_bodies(&at);
+            if (w->s->owner[k] < 0) {
+                touch_walls(&at);
+                touch_bodies(&at);
+            }
             t->first[k] = next;
             t->count[k] = at.count;
             next += at.count;

@@ -1,8 +1,9 @@
 /* Sweeps over all contacts: projected, over-relaxed Gauss–Seidel from the forces of the step before.
  *
- * Work is shared out by slabs: first the pairs within slabs and the surfaces of their grains, then the pairs between slabs, those of
- * odd and of even number in turn (they share no grain), then the contacts with free bodies, one after the other. All sweeps go the
- * same way: over-relaxation gains nothing when every other one goes backward. A last one takes overlaps away (closure.h). */
+ * Work is shared out by slabs: the pairs within a slab and with the slab before, and the surfaces of its grains. Slabs of even number
+ * share no grain, nor do those of odd number; they take turns. Then come the contacts with free bodies, one after the other. All
+ * sweeps go the same way: over-relaxation gains nothing when every other one goes backward. A last one takes overlaps away
+ * (closure.h). */
 #include "pbd/closure.h"
 #include "pbd/state.h"
 
@@ -13,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WITHIN, ODD, EVEN, LOOSE, PHASES };
+enum { EVEN, ODD, LOOSE, PHASES };
 
 typedef struct work {
     rp__pbd *s;
@@ -21,7 +22,7 @@ typedef struct work {
 } work;
 
 /* A surface that grains cannot move:  e = u - s,  as for pairs, with all of the change for the grain. */
-static void visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
+void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
 {
     rp__vec3 n = rp__vec3_load(t->n), old = rp__vec3_load(t->t), at = rp__vec3_load(u);
     if (warm) {
@@ -48,16 +49,15 @@ static void visit_touches(rp__pbd *s, const rp__pbd_slab *slab, bool warm, doubl
         for (int32_t m = 0; m < s->touch.count[k]; m++) {
             rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
             if (t->free < 0)
-                visit_touch(t, s->u[k], warm, relax);
+                rp__pbd_visit_touch(t, s->u[k], warm, relax);
         }
 }
 
 /* Takes overlaps away, once over: pairs, then surfaces, which do not give way. */
-static void push_slab(rp__pbd *s, const rp__pbd_slab *slab, int phase)
+static void push_slab(rp__pbd *s, const rp__pbd_slab *slab)
 {
-    const int64_t *groups = slab->groups[phase == WITHIN ? 0 : 1];
-    rp__pbd_groups_push(s->now.wide, groups[0], groups[1], s->push);
-    for (int64_t k = slab->begin; k < slab->end && phase == WITHIN; k++)
+    rp__pbd_groups_push(s->wide, slab->groups[0], slab->groups[1], s->push, (rp__pbd_real)(2 * s->r * RP_PBD_SLOP));
+    for (int64_t k = slab->begin; k < slab->end; k++)
         for (int32_t m = 0; m < s->touch.count[k]; m++) {
             const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
             rp__vec3 p = rp__vec3_load(s->push[k]), n = rp__vec3_load(t->n);
@@ -65,28 +65,26 @@ static void push_slab(rp__pbd *s, const rp__pbd_slab *slab, int phase)
             if (t->over > 0 && l > 0)
                 rp__vec3_store(s->push[k], rp__vec3_axpy(l, n, p));
         }
+    rp__pbd_groups_keep(s->wide, slab->groups[0], slab->groups[1], s->now.force);
 }
 
-static void visit_slab(const work *w, int64_t sweep, int phase, int64_t number)
+static void visit_slab(const work *w, int64_t sweep, int64_t number)
 {
     rp__pbd *s = w->s;
     const rp__pbd_slab *slab = &s->slabs[number];
-    const int64_t *groups = slab->groups[phase == WITHIN ? 0 : 1];
     if (sweep < 0) {
-        rp__pbd_groups_warm(s->now.wide, groups[0], groups[1], s->u);
-        if (phase == WITHIN)
-            visit_touches(s, slab, true, 1);
+        rp__pbd_groups_warm(s->wide, slab->groups[0], slab->groups[1], s->u);
+        visit_touches(s, slab, true, 1);
         return;
     }
     if (sweep == w->sweeps) {
-        push_slab(s, slab, phase);
+        push_slab(s, slab);
         return;
     }
     bool last = sweep == w->sweeps - 1;
     double relax = last ? 1 : RP_PBD_RELAX; /* a contact alone is solved exactly */
-    rp__pbd_groups_visit(s->now.wide, groups[0], groups[1], s->u, last ? s->residual : NULL, (rp__pbd_real)relax);
-    if (phase == WITHIN)
-        visit_touches(s, slab, false, relax);
+    rp__pbd_groups_visit(s->wide, slab->groups[0], slab->groups[1], s->u, last ? s->residual : NULL, (rp__pbd_real)relax);
+    visit_touches(s, slab, false, relax);
 }
 
 static void run_item(void *context, int64_t item, int worker)
@@ -95,12 +93,13 @@ static void run_item(void *context, int64_t item, int worker)
     int64_t slabs = w->s->slab_count, sweep = item / (PHASES * slabs) - 1;
     int phase = (int)(item / slabs % PHASES);
     (void)worker;
-    if (phase == LOOSE && sweep == w->sweeps)
+    if (phase != LOOSE) {
+        visit_slab(w, sweep, item % slabs);
         return;
-    if (phase == LOOSE)
+    }
+    if (sweep < w->sweeps)
         rp__pbd_visit_loose(w->s, sweep < 0);
-    else
-        visit_slab(w, sweep, phase, item % slabs);
+    rp__pbd_match_shapes(w->s);
 }
 
 /* Items in the order of their colours; colour k is one phase of one sweep. */
@@ -116,10 +115,10 @@ static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
     for (int64_t sweep = -1; sweep <= sweeps; sweep++)
         for (int phase = 0; phase < PHASES; phase++) {
             int64_t begin = count, base = ((sweep + 1) * PHASES + phase) * slabs;
-            if (phase == LOOSE && s->loose_count)
+            if (phase == LOOSE && (s->loose_count || s->any_matched))
                 s->items[count++] = (int32_t)base;
             for (int64_t b = 0; b < slabs && phase != LOOSE; b++)
-                if (phase == WITHIN || b % 2 == (phase == ODD))
+                if (b % 2 == phase)
                     s->items[count++] = (int32_t)(base + b);
             if (count > begin)
                 s->colour_first[c++] = begin;
@@ -137,10 +136,10 @@ rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2])
     if (s->slab_count == 0)
         return RP_OK;
     RP_TRY(plan(s, sweeps, &colours));
-    if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->now.groups + 2, sizeof *s->residual))
+    if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->groups + 2, sizeof *s->residual))
         return RP_OUT_OF_MEMORY;
     rp__exec_colors(colours, s->colour_first, s->items, 1, run_item, &w);
-    for (int64_t k = 0; k < s->now.groups; k++) {
+    for (int64_t k = 0; k < s->groups; k++) {
         residual[0] += s->residual[2 * k];
         residual[1] = fmax(residual[1], s->residual[2 * k + 1]);
     }

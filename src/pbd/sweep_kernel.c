@@ -1,15 +1,17 @@
 /* The visit of a pair, on eight at once.
  *
- *     e = u_i - u_j,   l' = max(0, l - s (e·n + g)),   q = t - s (e - (e·n) n),   t' = q min(1, mu l' / |q|),
+ *     e = u_i - u_j,   l' = max(0, l - s (e·n + g)),   g = max(0, gap),   q = t - s (e - (e·n) n),   t' = q min(1, mu l' / |q|),
  *     u_i += w_i p,   u_j -= w_j p,   p = [(l' - l) n + t' - t] / (w_i + w_j)
  *
  * with the over-relaxation s. The push of an overlap works on displacements of its own, so that it leaves neither speed nor force:
  *
- *     e = p_i - p_j,   l = max(0, over - e·n),   p_i += w_i l n / (w_i + w_j), …
+ *     e = p_i - p_j,   l = max(0, over - e·n),   p_i += w_i l n / (w_i + w_j), …,      over = -gap - slop
  *
  * The displacements u and their changes are doubles, and both grains of a pair get the same p: momentum is kept to their rounding
  * whatever the precision of n, l and t. */
 #include "pbd/state.h"
+
+#include "math/lane_bits.h"
 
 #include <math.h>
 
@@ -104,7 +106,8 @@ void rp__pbd_groups_visit(rp__pbd_wide *wide, int64_t begin, int64_t end, double
         eight e[3], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) }, t[3], q[3];
         gather(u, w, e);
         eight along = e[0] * n[0] + e[1] * n[1] + e[2] * n[2], l = load(w->l), inv = load(w->inv);
-        eight next = l - relax * (along + load(w->g));
+        eight gap = load(w->gap);
+        eight next = l - relax * (along + pick(gap > zero, gap, zero));
         next = pick(next > zero, next, zero);
         eight length = zero, most = load(w->mu) * next;
         for (int c = 0; c < 3; c++) {
@@ -133,15 +136,12 @@ void rp__pbd_groups_visit(rp__pbd_wide *wide, int64_t begin, int64_t end, double
     }
 }
 
-void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, double (*p)[4])
+void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, double (*p)[4], rp__pbd_real slop)
 {
     const eight zero = { 0 };
     for (const rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
-        eight over = load(w->over), e[3], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) };
-        bool any = false;
-        for (int k = 0; k < 8; k++)
-            any |= over[k] > 0;
-        if (!any)
+        eight over = -slop - load(w->gap), e[3], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) };
+        if (!rp__lanes_bits8(over > zero))
             continue;
         gather(p, w, e);
         eight l = over - (e[0] * n[0] + e[1] * n[1] + e[2] * n[2]);
@@ -150,6 +150,19 @@ void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, d
         for (int c = 0; c < 3; c++)
             e[c] = l * n[c];
         scatter(p, w, e);
+    }
+}
+
+void rp__pbd_groups_keep(const rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_force *to)
+{
+    for (const rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
+        eight l = load(w->l), most = load(w->mu) * l, square = { 0 };
+        for (int c = 0; c < 3; c++)
+            square += load(w->t[c]) * load(w->t[c]);
+        l = pick(square < 0.998f * most * most, l, -l);
+        for (int k = 0; k < RP_PBD_LANES; k++)
+            if (w->pair[k] >= 0)
+                to[w->pair[k]] = (rp__pbd_force){ l[k], { w->t[0][k], w->t[1][k], w->t[2][k] } };
     }
 }
 
@@ -184,7 +197,7 @@ void rp__pbd_groups_visit_ref(rp__pbd_wide *wide, int64_t begin, int64_t end, do
                 n[c] = (double)w->n[c][k];
                 along += e[c] * n[c];
             }
-            double next = fmax(0, l - relax * (along + (double)w->g[k]));
+            double next = fmax(0, l - relax * (along + fmax(0, (double)w->gap[k])));
             for (int c = 0; c < 3; c++) {
                 q[c] = (double)w->t[c][k] - relax * (e[c] - along * n[c]);
                 length += q[c] * q[c];

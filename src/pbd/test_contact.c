@@ -150,13 +150,11 @@ static void column_carries_its_weight(void **unused)
     int32_t seen = 0;
     for (int64_t k = 0; k < s->old.grains; k++)
         for (int32_t m = 0; m < s->old.count[k]; m++) {
-            const rp__pbd_pair *pair = &s->old.pairs[s->old.first[k] + m];
-            const rp__pbd_wide *w = &s->old.wide[pair->place / RP_PBD_LANES];
-            int lane = pair->place % RP_PBD_LANES;
-            int64_t upper = s->id[k] > s->id[pair->j] ? s->id[k] : s->id[pair->j];
-            if (llabs(s->id[k] - s->id[pair->j]) != 1)
+            int32_t j = s->old.partner[s->old.first[k] + m];
+            int64_t upper = s->id[k] > s->id[j] ? s->id[k] : s->id[j];
+            if (llabs(s->id[k] - s->id[j]) != 1)
                 continue;
-            double carried = (double)w->l[lane] * (double)w->inv[lane] / unit;
+            double carried = 0.5 * fabs((double)s->old.force[s->old.first[k] + m].l) / unit;
             assert_true(fabs(carried - (double)(20 - upper)) < 0.01 * (double)(20 - upper));
             seen++;
         }

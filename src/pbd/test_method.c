@@ -98,7 +98,7 @@ static void refuses_bad_checkpoints(void **unused)
     for (int k = 0; k < 5; k++)
         put(sim, 0, 0, 0.02 + 0.04 * k, 0, 0, 0, 1);
     run(sim, 3, NULL);
-    static const char *const names[] = { "pbd/step", "pbd/rested", "pbd/pair_count", "pbd/pair_partner", "pbd/pair_force",
+    static const char *const names[] = { "pbd/step", "pbd/rested", "pbd/bead_slot", "pbd/pair_count", "pbd/pair_partner", "pbd/pair_force",
                                          "pbd/touch_count", "pbd/touch_surface", "pbd/touch_force" };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         rp_state state;
@@ -272,7 +272,8 @@ static void kernel_agrees(void **unused)
             a[g].i[l] = i, a[g].j[l] = j;
             a[g].n[0][l] = (float)n.x, a[g].n[1][l] = (float)n.y, a[g].n[2][l] = (float)n.z;
             a[g].t[0][l] = (float)t.x, a[g].t[1][l] = (float)t.y, a[g].t[2][l] = (float)t.z;
-            a[g].g[l] = (float)fmax(0, 1e-4 * number(7, s));
+            a[g].gap[l] = (float)(1e-4 * number(7, s));
+            a[g].pair[l] = 8 * g + l;
             a[g].l[l] = (float)fmax(0, 1e-3 * number(8, s));
             a[g].mu[l] = 0.3f;
             a[g].inv[l] = (float)(1 / (u[i][3] + u[j][3]));

@@ -32,11 +32,17 @@ static void many_destroy(rp_shape *shape)
     rp__base_free(s->parts);
 }
 
+/* How far x is outside of low … high. */
+static double beyond(double low, double high, double x)
+{
+    double under = low - x, over = x - high, most_of = under > over ? under : over;
+    return most_of > 0 ? most_of : 0;
+}
+
 /* Distance from p to the bounds of a shape, 0 inside them: never more than the distance to the shape. */
 static double to_bounds(const rp_shape *s, rp__vec3 p)
 {
-    rp__vec3 q = { fmax(fmax(s->lower.x - p.x, p.x - s->upper.x), 0), fmax(fmax(s->lower.y - p.y, p.y - s->upper.y), 0),
-                   fmax(fmax(s->lower.z - p.z, p.z - s->upper.z), 0) };
+    rp__vec3 q = { beyond(s->lower.x, s->upper.x, p.x), beyond(s->lower.y, s->upper.y, p.y), beyond(s->lower.z, s->upper.z, p.z) };
     return rp__vec3_norm(q);
 }
 

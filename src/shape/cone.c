@@ -12,6 +12,7 @@ typedef struct cone {
     rp_shape base;
     rp__vec3 a, axis;
     double length, ra, rb;
+    double nx, ny;         /* normal of the slanted side */
 } cone;
 
 typedef struct nearest {
@@ -19,13 +20,21 @@ typedef struct nearest {
     double nx, ny;        /* outward normal of that side, for points on it */
 } nearest;
 
-static void try_side(nearest *best, double px, double py, double ax, double ay, double bx, double by, double nx, double ny)
+static void try_slant(nearest *best, const cone *s, double px, double py)
 {
-    double dx = bx - ax, dy = by - ay, ll = dx * dx + dy * dy;
-    double t = ll > 0 ? fmin(fmax(((px - ax) * dx + (py - ay) * dy) / ll, 0), 1) : 0;
-    double x = px - ax - t * dx, y = py - ay - t * dy, squared = x * x + y * y;
+    double dx = s->rb - s->ra, dy = s->length, t = ((px - s->ra) * dx + py * dy) / (dx * dx + dy * dy);
+    t = t > 0 ? t < 1 ? t : 1 : 0;
+    double x = px - s->ra - t * dx, y = py - t * dy, squared = x * x + y * y;
     if (squared < best->squared)
-        *best = (nearest){ squared, x, y, nx, ny };
+        *best = (nearest){ squared, x, y, s->nx, s->ny };
+}
+
+/* The flat end of radius r, y above it; outward is `up`. */
+static void try_end(nearest *best, double r, double px, double y, double up)
+{
+    double x = px > r ? px - r : 0, squared = x * x + y * y;
+    if (squared < best->squared)
+        *best = (nearest){ squared, x, y, 0, up };
 }
 
 static double cone_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradient)
@@ -34,18 +43,17 @@ static double cone_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradien
     rp__vec3 r = rp__vec3_sub(p, s->a);
     double y = rp__vec3_dot(r, s->axis), l = s->length;
     rp__vec3 flat = rp__vec3_axpy(-y, s->axis, r);
-    double rho = rp__vec3_norm(flat), slant = hypot(l, s->ra - s->rb);
-    double nx = l / slant, ny = (s->ra - s->rb) / slant;
+    double rho = rp__vec3_norm(flat), nx = s->nx, ny = s->ny;
     nearest best = { INFINITY, 0, 0, 0, 1 };
-    try_side(&best, rho, y, s->ra, 0, s->rb, l, nx, ny);
-    try_side(&best, rho, y, 0, 0, s->ra, 0, 0, -1);
-    try_side(&best, rho, y, 0, l, s->rb, l, 0, 1);
+    try_slant(&best, s, rho, y);
+    try_end(&best, s->ra, rho, y, -1);
+    try_end(&best, s->rb, rho, y - l, 1);
     bool inside = y >= 0 && y <= l && (rho - s->ra) * nx + y * ny <= 0;
     double d = sqrt(best.squared), sign = inside ? -1 : 1;
     if (gradient) {
         bool apart = d > 1e-12 * (s->ra + s->rb + l);
         double gx = apart ? sign * best.x / d : best.nx, gy = apart ? sign * best.y / d : best.ny;
-        rp__vec3 radial = rp__vec3_unit(flat, rp__shape_orthogonal(s->axis));
+        rp__vec3 radial = rho > 0 ? rp__vec3_scale(1 / rho, flat) : rp__shape_orthogonal(s->axis);
         *gradient = rp__vec3_add(rp__vec3_scale(gx, radial), rp__vec3_scale(gy, s->axis));
     }
     return sign * d;
@@ -97,6 +105,8 @@ static rp_result create(const char *name, const double a[3], const double b[3], 
     s->a = rp__vec3_load(a);
     s->axis = rp__vec3_scale(1 / length, along);
     s->length = length, s->ra = ra, s->rb = rb;
+    double slant = hypot(length, ra - rb);
+    s->nx = length / slant, s->ny = (ra - rb) / slant;
     bound_disks(s);
     rp__shape_note(&s->base, "cone", 8, (double[]){ a[0], a[1], a[2], b[0], b[1], b[2], ra, rb });
     *out = &s->base;

@@ -3,6 +3,7 @@
 #define RP_SHAPE_SAMPLING_H
 
 #include <repose/shape.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct rp__sampling_def {
@@ -26,12 +27,13 @@ typedef struct rp__sampling_def {
  * so that the mean density is one point a spacing^d within 2 %. */
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count);
 
-/* Balls that do not overlap, at random, as many as fit in: centres of balls that lie in the shape whole (distance <= -radius) and
- * within lower … upper, none nearer than 2 radii to another, and no place left for one more (but for gaps of 2 % of the radius). */
+/* Balls that do not overlap, at random, as many as fit in: centres of balls that lie in the shape whole (distance <= -radius), or on a
+ * surface of it (distance = -inset, to 1e-6 radii), and within lower … upper, none nearer than 2 radii to another, and no place left for one more (but for gaps of 2 % of the radius). */
 typedef struct rp__spheres_def {
     int dim;                     /* 2: discs at z = 0 */
     double radius;               /* [m] */
-    double inset;                /* of centres from the border of the shape; 0: the radius */
+    bool surface;                /* centres lie on the surface that is `inset` below the border, as many as fit in */
+    double inset;                /* of centres from the border of the shape; 0 for a volume: the radius */
     double lower[3], upper[3];   /* of centres */
     uint64_t seed;
     int64_t limit;               /* refuse (RP_TOO_LARGE) above this number */

@@ -3,7 +3,8 @@
  *
  * Cells of side 2 r / sqrt(dim) hold one centre at most. Every cell that may take one gets darts; what is left is cut into halves along
  * each axis, pieces that one ball covers or that lie outside are dropped, and the pieces get darts again, until none is left or
- * they are too small to matter. Blocks of cells work at the same time when they are not neighbours; the random numbers belong to
+ * they are too small to matter. On a surface darts are brought there along the gradient of the distance, from at most a cell away; pieces that
+ * the surface does not meet are dropped. Blocks of cells work at the same time when they are not neighbours; the random numbers belong to
  * cells: the points do not depend on threads. */
 #include "shape/sampling.h"
 
@@ -15,9 +16,10 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 8 /* cells of a block */, RIM = 2, LEVELS = 6, FIRST_ROUNDS = 12, ROUNDS = 4 };
+enum { SIDE = 8 /* cells of a block */, RIM = 2, LEVELS = 6, FIRST_ROUNDS = 5, ROUNDS = 2 };
 
 typedef struct piece {
     int32_t x[3]; /* in cells of its level */
@@ -52,6 +54,7 @@ typedef struct packing {
 static double outside(const packing *k, const double p[3])
 {
     double d = rp__shape_distance_at(k->shape, rp__vec3_load(p), NULL) + k->inset;
+    d = k->def->surface ? fabs(d) : d;
     for (int a = 0; a < k->def->dim; a++)
         d = fmax(d, fmax(k->lower[a] - p[a], p[a] - k->upper[a]));
     return d;
@@ -84,6 +87,48 @@ static bool taken(const packing *k, int64_t place, const double p[3], double ran
     return false;
 }
 
+/* The centres around a cell, side by side: for many questions about one cell. */
+enum { MOST_AROUND = 128 };
+typedef struct around {
+    int64_t place;
+    int count;             /* filled up to a multiple of eight with far ones */
+    double p[3][MOST_AROUND];
+} around;
+
+static void look_around(const packing *k, int64_t place, around *n)
+{
+    if (n->place == place)
+        return;
+    n->place = place;
+    n->count = 0;
+    for (int z = -2; z <= 2; z++)
+        for (int y = -2; y <= 2 && (z == 0 || k->def->dim == 3); y++)
+            for (int x = -2; x <= 2; x++) {
+                int32_t held = k->held[place + z * k->layer + y * k->row + x];
+                if (held < 0)
+                    continue;
+                const double *q = k->blocks[held >> 10]->points + 3 * (held & 1023);
+                for (int a = 0; a < 3; a++)
+                    n->p[a][n->count] = q[a];
+                n->count++;
+            }
+    while (n->count % 8)
+        n->p[0][n->count] = n->p[1][n->count] = n->p[2][n->count] = 1e300, n->count++;
+}
+
+static bool taken_around(const around *n, const double p[3], double range)
+{
+    int near = 0;
+    for (int m = 0; m < n->count && !near; m += 8) {
+#pragma omp simd reduction(| : near)
+        for (int k = m; k < m + 8; k++) {
+            double d0 = n->p[0][k] - p[0], d1 = n->p[1][k] - p[1], d2 = n->p[2][k] - p[2];
+            near |= d0 * d0 + d1 * d1 + d2 * d2 < range * range;
+        }
+    }
+    return near;
+}
+
 /* ---- darts ---- */
 
 static bool add_point(packing *k, int64_t item, int64_t place, const double p[3])
@@ -98,12 +143,38 @@ static bool add_point(packing *k, int64_t item, int64_t place, const double p[3]
     return true;
 }
 
+static int64_t cell_at(const packing *k, int axis, double x)
+{
+    return axis < k->def->dim ? (int64_t)floor((x - k->lower[axis]) / k->cell) : 0;
+}
+
+/* Brings p to the surface; false when that leads away from its cell, or out of the room for centres. *place becomes that of its new cell. */
+static bool land(const packing *k, const int64_t cell[3], double p[3], int64_t *place)
+{
+    double off = INFINITY;
+    for (int n = 0; n < 12 && fabs(off) > 1e-8 * k->def->radius; n++) {
+        rp__vec3 g, x = rp__vec3_load(p);
+        off = rp__shape_distance_at(k->shape, x, &g) + k->inset;
+        rp__vec3_store(p, rp__vec3_axpy(-off, g, x));
+        p[2] = k->def->dim == 2 ? 0 : p[2];
+    }
+    int64_t at[3];
+    for (int a = 0; a < 3; a++) {
+        at[a] = cell_at(k, a, p[a]);
+        if (llabs(at[a] - cell[a]) > 1 || at[a] < 0 || at[a] >= k->size[a] * SIDE)
+            return false;
+    }
+    *place = place_of(k, at);
+    return k->held[*place] < 0 && outside(k, p) <= 1e-6 * k->def->radius;
+}
+
 static void throw_darts(void *context, int64_t item, int worker)
 {
     packing *k = context;
     block *b = k->blocks[item];
     double size = ldexp(k->cell, -k->level);
     int64_t kept = 0;
+    around near = { .place = -1 };
     (void)worker;
     for (int64_t n = 0; n < b->open_count; n++) {
         piece q = b->open[n];
@@ -115,8 +186,17 @@ static void throw_darts(void *context, int64_t item, int worker)
         uint64_t who = rp__random_bits((uint64_t)q.x[0] | (uint64_t)q.x[1] << 32, (uint64_t)q.x[2], k->def->seed);
         for (int a = 0; a < k->def->dim; a++)
             p[a] = k->lower[a] + size * ((double)q.x[a] + rp__random_unit(who, (uint64_t)(k->level * 64 + k->round), (uint64_t)a));
-        bool good = !taken(k, place, p, 2 * k->def->radius) && (b->whole || outside(k, p) <= 0);
-        if (!good || !add_point(k, item, place, p))
+        int64_t to = place;
+        bool good = !k->def->surface || land(k, cell, p, &to);
+        if (good && k->level > 0 && to == place) { /* pieces of a cell come one after the other */
+            look_around(k, place, &near);
+            good = !taken_around(&near, p, 2 * k->def->radius);
+        } else
+            good = good && !taken(k, to, p, 2 * k->def->radius);
+        good = good && (b->whole || k->def->surface || outside(k, p) <= 0);
+        if (good && to != place)
+            near.place = -1;
+        if (!good || !add_point(k, item, to, p) || to != place)
             b->open[kept++] = q;
     }
     b->open_count = kept;
@@ -133,16 +213,19 @@ static void subdivide(void *context, int64_t begin, int64_t end, int worker)
         block *b = k->blocks[item];
         piece *next = NULL;
         int64_t count = 0, capacity = 0;
+        around near = { .place = -1 };
         for (int64_t n = 0; n < b->open_count; n++) {
             piece q = b->open[n];
             int64_t cell[3] = { q.x[0] >> k->level, q.x[1] >> k->level, q.x[2] >> k->level };
             int64_t place = place_of(k, cell);
+            if (k->held[place] < 0)
+                look_around(k, place, &near);
             for (int c = 0; c < children && k->held[place] < 0; c++) {
                 piece child = { { 2 * q.x[0] + (c & 1), 2 * q.x[1] + (c >> 1 & 1), k->def->dim == 3 ? 2 * q.x[2] + (c >> 2) : 0 } };
                 double p[3] = { 0, 0, 0 };
                 for (int a = 0; a < k->def->dim; a++)
                     p[a] = k->lower[a] + size * ((double)child.x[a] + 0.5);
-                if (taken(k, place, p, 2 * k->def->radius - reach) || (!b->whole && outside(k, p) > reach))
+                if (taken_around(&near, p, 2 * k->def->radius - reach) || (!b->whole && outside(k, p) > reach))
                     continue;
                 if (!rp__base_grow(&next, &capacity, count + 1, sizeof *next)) {
                     atomic_store(&k->out_of_memory, 1);
@@ -306,7 +389,7 @@ rp_result rp__sampling_spheres(const rp_shape *shape, const rp__spheres_def *def
 {
     RP_TRY(rp__shape_check_child("sampling", shape));
     RP_TRY(rp__shape_check_positive("sampling", "the radius", def->radius));
-    packing k = { .shape = shape, .def = def, .inset = def->inset > 0 ? def->inset : def->radius };
+    packing k = { .shape = shape, .def = def, .inset = def->inset > 0 || def->surface ? def->inset : def->radius };
     bool empty;
     RP_TRY(measure(&k, &empty));
     rp_result result = empty ? RP_OK : fill(&k);

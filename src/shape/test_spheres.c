@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cmocka_test.h"
 #include "exec/exec.h"
+#include "math/random.h"
 #include "shape/sampling.h"
 
 #include <math.h>
@@ -149,6 +150,50 @@ static void same_for_any_threads(void **unused)
     rp_shape_release(shape);
 }
 
+/* On surfaces: none nearer than 2 r to another, all on the surface asked for, no room for one more there, the same for any threads. */
+static void surfaces(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < 3; which++)
+        for (int inset = 0; inset < 2; inset++) {
+            rp_shape *shape = make_shape(which);
+            rp__spheres_def def = wide();
+            double *points = NULL, *again = NULL;
+            int64_t count = 0, same = 0, probes = 0;
+            def.surface = true;
+            def.inset = inset * r;
+            rp__exec_set_threads(1);
+            assert_int_equal(rp__sampling_spheres(shape, &def, &points, &count), RP_OK);
+            rp__exec_set_threads(3);
+            assert_int_equal(rp__sampling_spheres(shape, &def, &again, &same), RP_OK);
+            rp__exec_set_threads(0);
+            assert_int_equal(count, same);
+            assert_memory_equal(points, again, 3 * (size_t)count * sizeof *points);
+            for (int64_t i = 0; i < count; i++) {
+                assert_true(nearest(points, count, points + 3 * i, i) >= 2 * r * (1 - 1e-12));
+                assert_true(fabs(rp_shape_distance(shape, points + 3 * i, NULL) + def.inset) < 1e-5 * r);
+            }
+            for (int k = 0; k < 20000; k++) { /* probes, brought to the surface */
+                double p[3], g[3], d = 1;
+                for (int a = 0; a < 3; a++)
+                    p[a] = 2.4 * rp__random_unit(5, (uint64_t)k, (uint64_t)a) - 1.2;
+                for (int n = 0; n < 30 && fabs(d) > 1e-7; n++) {
+                    d = rp_shape_distance(shape, p, g) + def.inset;
+                    for (int a = 0; a < 3; a++)
+                        p[a] -= d * g[a];
+                }
+                if (fabs(d) < 1e-7) {
+                    assert_true(nearest(points, count, p, -1) < 2 * r * 1.03);
+                    probes++;
+                }
+            }
+            assert_true(probes > 5000 && count > 50);
+            rp__base_free(points);
+            rp__base_free(again);
+            rp_shape_release(shape);
+        }
+}
+
 static void refuses(void **unused)
 {
     (void)unused;
@@ -170,6 +215,6 @@ static void refuses(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(maximal), cmocka_unit_test(fractions), cmocka_unit_test(same_for_any_threads),
-                                        cmocka_unit_test(refuses) };
+                                        cmocka_unit_test(surfaces), cmocka_unit_test(refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,40 @@
+/* What plain C vectors lack: the larger of sixteen lanes in one instruction, and which of eight lanes hold, as bits: the lanes of a comparison of vectors (all bits set, or none) to a mask that can be walked with
+ * count-trailing-zeros. */
+#ifndef RP_MATH_LANE_BITS_H
+#define RP_MATH_LANE_BITS_H
+
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+typedef float rp__lanes_float16 __attribute__((vector_size(64)));
+
+typedef int32_t rp__lanes_mask8 __attribute__((vector_size(32)));
+
+static inline uint32_t rp__lanes_bits8(rp__lanes_mask8 m)
+{
+#if defined(__AVX__)
+    typedef float floats __attribute__((vector_size(32)));
+    return (uint32_t)__builtin_ia32_movmskps256((floats)m);
+#else
+    uint32_t bits = 0;
+    for (int k = 0; k < 8; k++)
+        bits |= (uint32_t)(m[k] & 1) << k;
+    return bits;
+#endif
+}
+
+static inline rp__lanes_float16 rp__lanes_max16(rp__lanes_float16 a, rp__lanes_float16 b)
+{
+#if defined(__AVX512F__)
+    return (rp__lanes_float16)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+    typedef int32_t mask __attribute__((vector_size(64)));
+    mask m = a > b;
+    return (rp__lanes_float16)((m & (mask)a) | (~m & (mask)b));
+#endif
+}
+
+#endif
