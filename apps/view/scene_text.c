@@ -77,10 +77,11 @@ static void put_bodies(FILE *to, const scene_text *t)
     fputs("]", to);
 }
 
-static void put_fields(FILE *to, const rp_frame *frame)
+static void put_fields(FILE *to, const rp_sim_def *sim, const rp_frame *frame)
 {
+    int n = 0;
     fputs(",\"fields\":[", to);
-    for (int f = 0, n = 0; f < frame->field_count; f++) {
+    for (int f = 0; f < frame->field_count; f++) {
         const rp_field_info *info = &frame->fields[f].info;
         if (strcmp(info->name, "material") == 0 || info->components == 9)
             continue;
@@ -90,6 +91,8 @@ static void put_fields(FILE *to, const rp_frame *frame)
         json_quote(to, info->unit ? info->unit : "");
         fprintf(to, ",\"components\":%d}", info->components);
     }
+    if (sim->fibres_count > 0)
+        fprintf(to, "%s{\"name\":\"tension\",\"unit\":\"N\",\"components\":1}", n ? "," : "");
     fputs("]", to);
 }
 
@@ -149,13 +152,14 @@ char *scene_text_make(const scene_text *t)
     fputs(",\"method\":", to);
     json_quote(to, sim->method);
     fprintf(to, ",\"dim\":%d,\"cell\":%.9g,\"rate\":%.9g,\"duration\":%.9g", sim->dim, sim->cell_size, sim->frame_rate, sim->duration);
+    fprintf(to, ",\"fluid\":%s,\"fibres\":%d,\"fine\":%.9g", sim->fluid ? "true" : "false", sim->fibres_count, out->upsample);
     fputs(",\"colour\":", to);
     json_quote(to, out->colour && out->colour[0] ? out->colour : "material");
     scene_text_vector(to, "lower", sim->lower);
     scene_text_vector(to, "upper", sim->upper);
     scene_text_vector(to, "gravity", sim->gravity);
     put_stage(to, t);
-    put_fields(to, t->first);
+    put_fields(to, sim, t->first);
     put_colours(to, t->palette);
     put_bodies(to, t);
     fprintf(to, "%s}", t->more ? t->more : "");
