@@ -185,6 +185,24 @@ static void pack_bodies(const rp_frame *frame, uint8_t *to)
     }
 }
 
+/* Those of an index, or of a type of their own: gathered block by block. */
+static void pack_chosen(const wire_content *c, const rp_field_view *x, const double *const plane[3], const int32_t *index, int64_t count,
+                        const double shift[3], const double factor[3], uint8_t *to)
+{
+    enum { BLOCK = 256 };
+    double block[3][BLOCK];
+    const double *const planes_of_block[3] = { block[0], block[1], block[2] };
+    for (int64_t begin = 0; begin < count; begin += BLOCK) {
+        int64_t n = count - begin < BLOCK ? count - begin : BLOCK;
+        for (int d = 0; d < 3; d++)
+            for (int64_t k = 0; k < n; k++) {
+                int64_t i = index ? index[begin + k] : begin + k;
+                block[d][k] = c->fine ? (double)c->fine->x[d][i] : plane[d] ? plane[d][i] : wire_number(x, d, i);
+            }
+        wire_quantise_double(planes_of_block, shift, factor, n, to + 6 * begin);
+    }
+}
+
 static void pack_positions(const wire_content *c, const rp_field_view *x, const wire_buffer *b, const wire_header *h, uint8_t *to)
 {
     double shift[3], factor[3];
@@ -199,19 +217,12 @@ static void pack_positions(const wire_content *c, const rp_field_view *x, const 
     else if (!b->index && plane[0])
         wire_quantise_double(plane, shift, factor, h->count, to);
     else
-        for (int64_t k = 0; k < h->count; k++)
-            for (int d = 0; d < 3; d++) {
-                int64_t i = b->index ? b->index[k] : k;
-                double v = c->fine ? (double)c->fine->x[d][i] + c->fine->base[d] : plane[d] ? plane[d][i] : wire_number(x, d, i);
-                to = wire_put(to, wire_quantise(v, (double)h->lower[d], (double)h->size[d]), 2);
-            }
+        pack_chosen(c, x, plane, b->index, h->count, shift, factor, to);
 }
 
 /* The colour of a particle by its id: found once, as it costs two random numbers. */
-static uint8_t colour_of(const planes *p, const wire_palette *palette, wire_buffer *b, int64_t i)
+static uint8_t colour_of(const wire_palette *palette, wire_buffer *b, int64_t id, int m)
 {
-    int64_t id = wire_id(p->id, i);
-    int m = p->material ? (int)wire_number(p->material, 0, i) : 0;
     if (id < 0 || id >= b->known_room || m < 0 || m > 253)
         return wire_palette_byte(palette, m, id);
     if (b->known[id] >> 8 != m + 1)
@@ -234,8 +245,13 @@ static void pack_palette(const wire_content *c, const planes *p, const wire_pale
     int64_t before = b->known_room;
     if (before < c->frame->count && array_room((void **)&b->known, &b->known_room, 2 * c->frame->count, sizeof *b->known))
         memset(b->known + before, 0, (size_t)(b->known_room - before) * sizeof *b->known);
-    for (int64_t k = 0; k < count; k++)
-        to[k] = colour_of(p, palette, b, b->index ? b->index[k] : k);
+    const int32_t *material = p->material && p->material->info.type == RP_I32 ? p->material->data : NULL;
+    const int64_t *id = p->id && p->id->info.type == RP_I64 ? p->id->data : NULL;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = b->index ? b->index[k] : k;
+        int m = material ? material[i] : p->material ? (int)wire_number(p->material, 0, i) : 0;
+        to[k] = colour_of(palette, b, id ? id[i] : wire_id(p->id, i), m);
+    }
 }
 
 static rp_result find_values(const wire_content *c, const char *field, wire_buffer *b)
@@ -286,8 +302,9 @@ static double find_radii(const wire_content *c, const rp_sim_def *sim, const pla
     int materials = sim->material_count < 256 ? sim->material_count : 255;
     for (int m = 0; m <= materials; m++)
         factor[m] = (float)rp_stage_radius(sim, 1, m);
+    const int32_t *material = p->material && p->material->info.type == RP_I32 && materials > 1 ? p->material->data : NULL;
     for (int64_t i = 0; i < n; i++) {
-        int m = p->material ? (int)wire_number(p->material, 0, i) : 0;
+        int m = material ? material[i] : 0;
         b->radii[i] *= factor[m >= 0 && m < materials ? m : materials];
         largest = b->radii[i] > largest ? b->radii[i] : largest;
         smallest = b->radii[i] < smallest ? b->radii[i] : smallest;

@@ -65,6 +65,7 @@ typedef struct play_feed {
     double published, stated;
     rp_step_stats stats;
     play_times times;
+    play_times times_told;     /* under the lock */
 } play_feed;
 
 static double now(void)
@@ -324,6 +325,9 @@ static void publish(play_feed *p)
         rp_frame_free(&frame);
     }
     play_clock_stop(&clock, &p->times.pack);
+    pthread_mutex_lock(&p->lock);
+    p->times_told = p->times;
+    pthread_mutex_unlock(&p->lock);
     if (result == RP_OK) {
         slots_commit(&p->slots, slot);
         server_wake(p->server, &p->base);
@@ -667,9 +671,13 @@ bool play_feed_start(feed *f, server *s)
     return p->started;
 }
 
-play_times play_feed_times(const feed *f)
+play_times play_feed_times(feed *f)
 {
-    return ((const play_feed *)f)->times;
+    play_feed *p = (play_feed *)f;
+    pthread_mutex_lock(&p->lock);
+    play_times times = p->times_told;
+    pthread_mutex_unlock(&p->lock);
+    return times;
 }
 
 int play_feed_close(feed *f)

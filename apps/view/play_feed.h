@@ -20,8 +20,8 @@ typedef struct play_options {
 feed *play_feed_open(const play_options *options, int *code);
 /* Starts the simulation. */
 bool play_feed_start(feed *f, server *s);
-/* Where the time went. Right after play_feed_end. */
-play_times play_feed_times(const feed *f);
+/* Where the time went, up to the last frame. */
+play_times play_feed_times(feed *f);
 /* Ends it and writes what is recorded; the exit code. */
 int play_feed_close(feed *f);
 

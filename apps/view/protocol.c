@@ -212,11 +212,9 @@ bool wire_keeps(int64_t id, uint32_t stride)
 
 int wire_level(int64_t id, uint32_t stride, int most)
 {
-    uint64_t h = mix((uint64_t)id + 0x9e3779b97f4a7c15u);
-    int level = 0;
-    while (level < most && (h & (((uint64_t)stride << (level + 1)) - 1)) == 0)
-        level++;
-    return level;
+    uint64_t h = mix((uint64_t)id + 0x9e3779b97f4a7c15u) / stride; /* a power of two, of which h is a multiple */
+    int level = h ? __builtin_ctzll(h) : 64;
+    return level < most ? level : most;
 }
 
 uint32_t wire_stride(int64_t count, int64_t most)

@@ -12,7 +12,7 @@ layout(location = 1) in float c;
 layout(location = 2) in float r;
 uniform vec3 lower, size;
 uniform mat4 view, proj;
-uniform float radius, pixels, orthographic;
+uniform float radius, pixels, orthographic, fine;
 uniform vec4 slice;
 uniform sampler2D colours;
 flat out vec3 albedo;
@@ -21,7 +21,7 @@ flat out float ball;
 void main() {
   vec3 x = lower + size * q;
   vec4 v = view * vec4(x, 1.0);
-  ball = radius * r;
+  ball = radius * r * (1.0 + fine * (0.36 * fract(c * 255.0 * 0.381966) - 0.18)); /* fine grains are not alike: as in our pictures */
   centre = v.xyz;
   gl_Position = proj * v;
   gl_PointSize = max(1.0, 2.0 * ball * proj[1][1] * pixels * 0.5 / (orthographic > 0.5 ? 1.0 : -v.z));
@@ -49,6 +49,91 @@ void main() {
 #endif
   colour = vec4(albedo, 1.0);
   normal = vec4(0.5 * n + 0.5, 1.0);
+}`;
+
+/* A piece of a fibre is a strip that faces the eye and shows a round rod with round ends; thin ones are at least a pixel wide, and shaded
+ * as the middle of a rod. */
+const FIBRE_VERTEX = HEAD + `
+layout(location = 0) in vec4 a;
+layout(location = 1) in vec4 b;
+layout(location = 2) in vec4 c;
+uniform mat4 view, proj;
+uniform float pixels, orthographic;
+uniform vec4 slice;
+uniform sampler2D colours;
+flat out vec3 albedo, A, B;
+flat out vec2 rod;
+flat out float fat;
+out vec3 place;
+void main() {
+  A = (view * vec4(a.xyz, 1.0)).xyz;
+  B = (view * vec4(b.xyz, 1.0)).xyz;
+  vec3 middle = 0.5 * (A + B), toEye = orthographic > 0.5 ? vec3(0.0, 0.0, 1.0) : normalize(-middle);
+  float pixel = (orthographic > 0.5 ? 1.0 : max(-middle.z, 1e-6)) / (proj[1][1] * pixels * 0.5);
+  rod = max(vec2(a.w, b.w), vec2(0.62 * pixel));
+  fat = clamp(max(a.w, b.w) / pixel - 0.5, 0.0, 1.0);
+  float r = max(rod.x, rod.y);
+  vec3 side = cross(B - A, toEye);
+  side = dot(side, side) > 1e-20 ? normalize(side) : normalize(cross(abs(toEye.y) < 0.9 ? vec3(0.0, 1.0, 0.0) : vec3(1.0, 0.0, 0.0), toEye));
+  vec3 along = cross(toEye, side);
+  place = ((gl_VertexID & 1) == 0 ? A - along * r : B + along * r) + side * (((gl_VertexID & 2) == 0) ? -r : r);
+  gl_Position = proj * vec4(place, 1.0);
+  albedo = c.a > 0.5 ? c.rgb : texelFetch(colours, ivec2(int(c.r * 255.0 + 0.5), 0), 0).rgb;
+  if (dot(slice.xyz, 0.5 * (a.xyz + b.xyz)) > slice.w)
+    gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+}`;
+
+const FIBRE_FRAGMENT = HEAD + `
+flat in vec3 albedo, A, B;
+flat in vec2 rod;
+flat in float fat;
+in vec3 place;
+uniform mat4 proj;
+uniform float orthographic;
+#ifndef SHADOW
+layout(location = 0) out vec4 colour;
+layout(location = 1) out vec4 normal;
+#endif
+void main() {
+  vec3 toEye = orthographic > 0.5 ? vec3(0.0, 0.0, 1.0) : normalize(-place), axis = B - A, d = place - A;
+  vec3 flatAxis = axis - dot(axis, toEye) * toEye;
+  d -= dot(d, toEye) * toEye;
+  float t = clamp(dot(d, flatAxis) / max(dot(flatAxis, flatAxis), 1e-20), 0.0, 1.0), r = mix(rod.x, rod.y, t);
+  vec3 off = (d - t * flatAxis) / r;
+  float s = dot(off, off);
+  if (s > 1.0)
+    discard;
+#ifndef SHADOW
+  vec3 n = off + sqrt(1.0 - s) * toEye;
+  vec4 p = proj * vec4(A + t * axis + r * n, 1.0);
+  gl_FragDepth = 0.5 * p.z / p.w + 0.5;
+  colour = vec4(albedo, 0.8);
+  normal = vec4(0.5 * normalize(mix(toEye, n, fat)) + 0.5, 1.0);
+#endif
+}`;
+
+/* An arrow of nine corners that faces the eye: a shaft and a head. */
+const ARROW_VERTEX = HEAD + `
+layout(location = 0) in vec3 q;
+layout(location = 1) in vec3 v;
+uniform vec3 lower, size;
+uniform mat4 view, proj;
+uniform float scale, least, orthographic;
+uniform vec4 slice;
+out vec3 place;
+void main() {
+  const vec2 corner[9] = vec2[9](vec2(-0.5, -0.06), vec2(0.1, -0.06), vec2(-0.5, 0.06), vec2(-0.5, 0.06), vec2(0.1, -0.06), vec2(0.1, 0.06),
+                                 vec2(0.1, -0.2), vec2(0.5, 0.0), vec2(0.1, 0.2));
+  vec3 x = lower + size * q;
+  vec4 p = view * vec4(x, 1.0);
+  vec3 d = (view * vec4(v, 0.0)).xyz;
+  float l = length(d);
+  vec3 toEye = orthographic > 0.5 ? vec3(0.0, 0.0, 1.0) : normalize(-p.xyz), side = cross(toEye, d);
+  side = length(side) > 1e-6 ? normalize(side) : vec3(0.0);
+  vec2 k = corner[gl_VertexID] * scale;
+  p.xyz += d * k.x + side * k.y * max(l, 0.25);
+  place = p.xyz;
+  gl_Position = l < least || dot(slice.xyz, x) > slice.w ? vec4(2.0, 2.0, 2.0, 1.0) : proj * p;
 }`;
 
 /* Bodies and ground: triangles, with the normals of their faces. */

@@ -24,6 +24,7 @@ class Drawer {
     this.contact = this.program(FULL_VERTEX, CONTACT_FRAGMENT, '');
     this.light = this.program(FULL_VERTEX, LIGHT_FRAGMENT, '');
     this.copy = this.program(FULL_VERTEX, COPY_FRAGMENT, '');
+    this.setUpMore();
     this.grains = { buffer: gl.createBuffer(), array: gl.createVertexArray(), count: 0 };
     this.none = gl.createVertexArray();
     this.lines = { buffer: gl.createBuffer(), array: gl.createVertexArray() };
@@ -198,6 +199,7 @@ class Drawer {
         gl.vertexAttrib1f(place, 1);
       }
     gl.bindVertexArray(null);
+    this.setMore(frame);
   }
 
   use(p, values) {
@@ -239,7 +241,7 @@ class Drawer {
 
   grainUniforms(options) {
     const f = this.frame, thin = Math.cbrt(f.stride);
-    return { lower: f.lower, size: f.size, radius: f.radius * options.grainSize * thin, slice: options.slice || [0, 0, 0, 1],
+    return { lower: f.lower, size: f.size, radius: f.radius * options.grainSize * thin, fine: f.flags & FLAG_FINE ? 1 : 0, slice: options.slice || [0, 0, 0, 1],
       colours: f.flags & FLAG_VALUE ? this.map : this.palette };
   }
 
@@ -254,6 +256,8 @@ class Drawer {
       gl.bindVertexArray(this.grains.array);
       gl.drawArrays(gl.POINTS, 0, this.grains.count);
     }
+    if (options.fibres)
+      this.drawFibres(this.fibreShadow, options, view, proj, s.size, 1);
     if (options.bodies)
       this.eachBody((m, model) => {
         if (m.body.container)
@@ -274,6 +278,8 @@ class Drawer {
       gl.bindVertexArray(this.grains.array);
       gl.drawArrays(gl.POINTS, 0, this.grains.count);
     }
+    if (options.fibres)
+      this.drawFibres(this.fibre, options, view, proj, this.size[1], options.camera.orthographic ? 1 : 0);
     if (options.bodies)
       this.eachBody((m, model) => {
         if (m.body.container)
@@ -306,6 +312,7 @@ class Drawer {
       this.use(this.glass, { model: IDENTITY, view, proj, paint: [0.45, 0.5, 0.6], opacity: 0.12 });
       this.drawMesh(this.walls);
     }
+    this.drawArrows(options, view, proj);
     if (options.path && options.path.length > 1) {
       gl.disable(gl.DEPTH_TEST);
       this.use(this.line, { model: IDENTITY, view, proj, paint: [0.75, 0.12, 0.08], opacity: 0.9 });
@@ -347,7 +354,7 @@ class Drawer {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     this.drawSolids(options, view, proj);
-    const t = this.targets, unproject = invert(proj), pixel = [1 / width, 1 / height], grain = this.frame ? this.frame.radius * options.grainSize : 0.01 * this.reach;
+    const t = this.targets, unproject = invert(proj), pixel = [1 / width, 1 / height], grain = this.frame && this.frame.count ? this.frame.radius * options.grainSize : this.fibres.count ? this.fibres.radius : 0.01 * this.reach;
     const reach = [Math.max(2.2 * grain, 0.004 * this.reach), Math.max(9 * grain, 0.05 * this.reach)];
     if (options.full)
       this.fullScreen(t.contacts, this.contact, { depths: t.depth, normals: t.normal, unproject, reach, pixel, perMetre: 0.5 * height * proj[5], orthographic: camera.orthographic ? 1 : 0 });
