@@ -374,8 +374,8 @@ void wire_thin(wire_buffer *b, uint32_t times)
         return;
     uint8_t *to = b->bytes + WIRE_HEADER + WIRE_LOOK + (size_t)h.bodies * WIRE_BODY;
     const uint8_t *from = to, *more = b->bytes + b->size - h.more;
-    const size_t width[3] = { 6, h.flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0, h.flags & WIRE_RADIUS ? 1 : 0 };
-    for (int plane = 0; plane < 3; plane++) {
+    const size_t width[4] = { 6, h.flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0, h.flags & WIRE_RADIUS ? 1 : 0, h.flags & WIRE_TONE ? 1 : 0 };
+    for (int plane = 0; plane < 4; plane++) {
         memmove(to, from, kept * width[plane]);
         to += kept * width[plane], from += all * width[plane];
     }
@@ -452,7 +452,8 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
         result = pack_more(content, sim, wish, &h, out);
     if (result != RP_OK)
         return result;
-    h.flags |= (values ? WIRE_VALUE : WIRE_PALETTE) | (alike ? 0 : WIRE_RADIUS);
+    bool tones = !content->fine && stride == 1 && h.count <= WIRE_MOST_TONES;
+    h.flags |= (values ? WIRE_VALUE : WIRE_PALETTE) | (alike ? 0 : WIRE_RADIUS) | (tones ? WIRE_TONE : 0);
     if (!byte_room(out, wire_size(&h)))
         return RP_OUT_OF_MEMORY;
     wire_write_header(&h, out->bytes);
@@ -471,6 +472,8 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
         pack_radii(out, h.count, largest, to);
     uint8_t *more = out->bytes + out->size - h.more;
     to += alike ? 0 : h.count;
+    for (int64_t k = 0; k < h.count && tones; k++)
+        *to++ = wire_tone(wire_id(p.id, out->index ? out->index[k] : k));
     memset(to, 0, (size_t)(more - to));
     if (h.more)
         memcpy(more, out->more, h.more);

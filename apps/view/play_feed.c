@@ -417,6 +417,8 @@ static void obey(play_feed *p, const message *m)
     case MESSAGE_RESUME:
         p->paused = m->kind == MESSAGE_PAUSE || p->failed;
         anchor(p);
+        if (p->paused) /* the last steps may not have been shown yet */
+            publish(p);
         say_state(p);
         break;
     case MESSAGE_STEP:

@@ -123,7 +123,7 @@ static const uint8_t magic[4] = { 'R', 'P', 'F', '1' };
 
 size_t wire_size(const wire_header *h)
 {
-    size_t grain = 6 + (h->flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0) + (h->flags & WIRE_RADIUS ? 1 : 0);
+    size_t grain = 6 + (h->flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0) + (h->flags & WIRE_RADIUS ? 1 : 0) + (h->flags & WIRE_TONE ? 1 : 0);
     size_t grains = (size_t)h->count * grain;
     return WIRE_HEADER + WIRE_LOOK + (size_t)h->bodies * WIRE_BODY + (h->more ? (grains + 3) / 4 * 4 + h->more : grains);
 }
@@ -208,6 +208,11 @@ static uint64_t mix(uint64_t z)
 bool wire_keeps(int64_t id, uint32_t stride)
 {
     return stride <= 1 || (mix((uint64_t)id + 0x9e3779b97f4a7c15u) & (stride - 1)) == 0;
+}
+
+uint8_t wire_tone(int64_t id)
+{
+    return (uint8_t)(mix((uint64_t)id + 0x9e3779b97f4a7c15u) >> 40);
 }
 
 int wire_level(int64_t id, uint32_t stride, int most)

@@ -12,7 +12,8 @@ enum {
     WIRE_LOOK = 32,            /* sizes and the range of colours, after the header */
     WIRE_BODY = 32,
     WIRE_LEVELS = 5,
-    WIRE_MOST_GRAINS = 1000000 /* sent; more are thinned */
+    WIRE_MOST_GRAINS = 1000000, /* sent; more are thinned */
+    WIRE_MOST_TONES = 200000   /* so many are not split any more */
 };
 
 typedef enum wire_flag {
@@ -22,6 +23,7 @@ typedef enum wire_flag {
     WIRE_TWO = 8,              /* two dimensions */
     WIRE_FIBRES = 16,          /* fibres come after the grains */
     WIRE_ARROWS = 32,          /* arrows come after them */
+    WIRE_TONE = 128,           /* a byte a grain that it keeps for life: chooses how a particle is split into grains to look at */
     WIRE_FINE = 64             /* grains are fine ones that particles lead: their number in the frame is no particle's */
 } wire_flag;
 
@@ -68,6 +70,7 @@ double wire_restore(uint16_t q, double lower, double size);
 /* Whether the grain of this id is among one in `stride` (a power of two): by a hash, so that neighbours in memory or in space do not
  * vanish together, and the same grain stays from frame to frame. */
 bool wire_keeps(int64_t id, uint32_t stride);
+uint8_t wire_tone(int64_t id);
 /* How often a stride can be doubled, at most `most` times, and still keep this grain, which `stride` keeps. */
 int wire_level(int64_t id, uint32_t stride, int most);
 uint32_t wire_stride(int64_t count, int64_t most);

@@ -125,7 +125,7 @@ static void frames_come_back(void **state)
     assert_int_equal(h.serial, 5);
     assert_int_equal(h.bodies, 1);
     assert_true(h.time == 1.25);
-    assert_int_equal(h.flags, WIRE_VALUE | WIRE_RADIUS);
+    assert_int_equal(h.flags, WIRE_VALUE | WIRE_RADIUS | WIRE_TONE);
     assert_true(fabs((double)h.radius - rp_stage_radius(&sim, 2e-6, 0)) < 1e-7);
     const uint8_t *at = b.bytes + WIRE_HEADER + WIRE_LOOK + WIRE_BODY;
     for (int i = 0; i < N; i++)

@@ -1,6 +1,6 @@
 /* ---- frames as the server sends them: see docs/viewer.md ---- */
 
-const FLAG_PALETTE = 1, FLAG_VALUE = 2, FLAG_RADIUS = 4, FLAG_TWO = 8, FLAG_FIBRES = 16, FLAG_ARROWS = 32, FLAG_FINE = 64;
+const FLAG_PALETTE = 1, FLAG_VALUE = 2, FLAG_RADIUS = 4, FLAG_TWO = 8, FLAG_FIBRES = 16, FLAG_ARROWS = 32, FLAG_FINE = 64, FLAG_TONE = 128;
 
 const crcTable = (() => {
   const t = new Uint32Array(256);
@@ -33,8 +33,8 @@ function readFrame(buffer, check) {
     f.lower.push(view.getFloat32(24 + 4 * d, true));
     f.size.push(view.getFloat32(36 + 4 * d, true));
   }
-  const colour = f.flags & (FLAG_PALETTE | FLAG_VALUE) ? 1 : 0, radius = f.flags & FLAG_RADIUS ? 1 : 0;
-  const grains = f.count * (6 + colour + radius), end = 96 + 32 * f.bodyCount + (f.more ? 4 * Math.ceil(grains / 4) : grains);
+  const colour = f.flags & (FLAG_PALETTE | FLAG_VALUE) ? 1 : 0, radius = f.flags & FLAG_RADIUS ? 1 : 0, tone = f.flags & FLAG_TONE ? 1 : 0;
+  const grains = f.count * (6 + colour + radius + tone), end = 96 + 32 * f.bodyCount + (f.more ? 4 * Math.ceil(grains / 4) : grains);
   if (buffer.byteLength !== end + f.more)
     throw new Error('a frame was cut short');
   if (check && crc32(new Uint8Array(buffer), 60) !== f.crc)
@@ -51,6 +51,8 @@ function readFrame(buffer, check) {
   f.colours = colour ? new Uint8Array(buffer, at, f.count) : null;
   at += colour * f.count;
   f.radii = radius ? new Uint8Array(buffer, at, f.count) : null;
+  at += radius * f.count;
+  f.tones = tone ? new Uint8Array(buffer, at, f.count) : null;
   readMore(f, buffer, end);
   return f;
 }

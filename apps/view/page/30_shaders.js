@@ -5,36 +5,56 @@ precision highp float;
 precision highp int;
 `;
 
-/* A grain is a point sprite that shows a ball. q: quantised position, c: colour byte, r: radius byte. */
+/* A grain is a point sprite that shows a ball. q: quantised position, c: colour byte, r: radius byte, t: a byte it keeps for life. A particle that
+ * stands for many grains is split into `split` of them at random places in it, always the same ones. */
 const GRAIN_VERTEX = HEAD + `
 layout(location = 0) in vec3 q;
 layout(location = 1) in float c;
 layout(location = 2) in float r;
+layout(location = 3) in float t;
 uniform vec3 lower, size;
 uniform mat4 view, proj;
-uniform float radius, pixels, orthographic, fine;
+uniform float radius, pixels, orthographic, fine, split, values;
 uniform vec4 slice;
-uniform sampler2D colours;
+uniform sampler2D colours, mixes;
 flat out vec3 albedo;
 flat out vec3 centre;
 flat out float ball;
+flat out vec3 own;
+uint scramble(uint h) { h ^= h >> 16; h *= 0x7feb352du; h ^= h >> 15; h *= 0x846ca68bu; return h ^ h >> 16; }
+float part(uint h) { return float(h & 0xffffu) / 65535.0; }
 void main() {
   vec3 x = lower + size * q;
-  vec4 v = view * vec4(x, 1.0);
   ball = radius * r * (1.0 + fine * (0.36 * fract(c * 255.0 * 0.381966) - 0.18)); /* fine grains are not alike: as in our pictures */
+  int place = int(c * 255.0 + 0.5);
+  vec4 paint = texelFetch(colours, ivec2(place, 0), 0);
+  uint h = scramble(uint(t * 255.0 + 0.5) * 64u + uint(gl_InstanceID) + 1u);
+  if (split > 1.5) {
+    uint k = scramble(h), l = scramble(k);
+    float z = 2.0 * part(h) - 1.0, a = 6.2831853 * part(h >> 16), away = 1.4 * ball * pow(part(k), 0.3333);
+    x += away * vec3(sqrt(1.0 - z * z) * vec2(cos(a), sin(a)), z);
+    ball *= 1.05 * pow(split, -0.3333) * (0.75 + 0.5 * part(k >> 16));
+    vec3 mixed = texelFetch(mixes, ivec2(int(l & 63u), int(paint.a * 255.0 + 0.5)), 0).rgb;
+    paint.rgb = values > 0.5 ? paint.rgb * (0.86 + 0.14 * part(l >> 8)) : mixed;
+  }
+  own = vec3(part(h), part(h >> 16), part(scramble(h + 7u))) * 6.2831853;
+  albedo = paint.rgb;
+  vec4 v = view * vec4(x, 1.0);
   centre = v.xyz;
   gl_Position = proj * v;
   gl_PointSize = max(1.0, 2.0 * ball * proj[1][1] * pixels * 0.5 / (orthographic > 0.5 ? 1.0 : -v.z));
-  albedo = texelFetch(colours, ivec2(int(c * 255.0 + 0.5), 0), 0).rgb;
   if (dot(slice.xyz, x) > slice.w)
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
 }`;
 
+/* Grains of sand are no marbles: `rough` bends the normal of each in its own way. */
 const GRAIN_FRAGMENT = HEAD + `
 flat in vec3 albedo;
 flat in vec3 centre;
 flat in float ball;
+flat in vec3 own;
 uniform mat4 proj;
+uniform float rough;
 layout(location = 0) out vec4 colour;
 layout(location = 1) out vec4 normal;
 void main() {
@@ -48,7 +68,8 @@ void main() {
   gl_FragDepth = 0.5 * p.z / p.w + 0.5;
 #endif
   colour = vec4(albedo, 1.0);
-  normal = vec4(0.5 * n + 0.5, 1.0);
+  vec3 bent = n + rough * (sin(3.1 * n.yzx + own) + 0.5 * sin(6.7 * n.zxy + own.yzx));
+  normal = vec4(0.5 * normalize(bent) + 0.5, 1.0);
 }`;
 
 /* A piece of a fibre is a strip that faces the eye and shows a round rod with round ends; thin ones are at least a pixel wide, and shaded
@@ -272,7 +293,7 @@ void main() {
     lit = 0.0;
     float spin = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) * 6.2832;
     for (int k = 0; k < 8; k++) {
-      float t = spin + 2.39996 * float(k), l = 2.2 * sqrt((float(k) + 0.5) / 8.0);
+      float t = spin + 2.39996 * float(k), l = 3.2 * sqrt((float(k) + 0.5) / 8.0);
       lit += texture(shadows, vec3(m.xy + shadowTexel * l * vec2(cos(t), sin(t)), m.z - 0.0006));
     }
     lit = any(greaterThan(abs(s.xyz), vec3(1.0))) ? 1.0 : lit / 8.0;

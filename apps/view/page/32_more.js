@@ -59,7 +59,7 @@ Object.assign(Drawer.prototype, {
     const gl = this.gl, f = this.frame;
     if (!this.arrows.count || !options.arrows)
       return;
-    const values = { lower: f.lower, size: f.size, view, proj, scale: 1.15 * f.arrows.width * options.arrowSize, least: 0.004, orthographic: options.camera.orthographic ? 1 : 0,
+    const values = { lower: f.lower, size: f.size, view, proj, scale: 1.8 * f.arrows.width * options.arrowSize, least: 0.004, orthographic: options.camera.orthographic ? 1 : 0,
       slice: options.slice || [0, 0, 0, 1], paint: [0.07, 0.2, 0.36] };
     gl.bindVertexArray(this.arrows.array);
     gl.disable(gl.DEPTH_TEST);

@@ -264,7 +264,7 @@ class Pane {
     if (!this.scene || !this.camera)
       return;
     const app = this.app;
-    this.drawer.draw({ camera: this.camera, full: app.look === 'full', grainSize: app.grainSize, bodies: app.showBodies, walls: app.showWalls, fibres: app.showFibres, arrows: app.arrows, arrowSize: app.arrowSize, slice: app.slicePlane(this),
+    this.drawer.draw({ camera: this.camera, full: app.look === 'full', grainSize: app.grainSize, sand: app.sand, bodies: app.showBodies, walls: app.showWalls, fibres: app.showFibres, arrows: app.arrows, arrowSize: app.arrowSize, slice: app.slicePlane(this),
       path: this.probed ? this.probed.path : null });
     const show = this.probed && this.frame && this.probed.position;
     this.mark.hidden = !show;

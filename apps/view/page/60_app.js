@@ -20,6 +20,7 @@ class App {
     this.showFibres = true;
     this.arrows = '';
     this.arrowSize = 1;
+    this.sand = false;
     this.units = {};
     this.saved = [];
     this.drawn = 0;
@@ -88,6 +89,8 @@ class App {
     byId('arrows').replaceChildren(new Option('none', ''), ...vectors.map(n => new Option(n, n)));
     byId('arrows').value = this.arrows = scene.fluid && vectors.includes('fluid_velocity') ? 'fluid_velocity' : '';
     byId('h-arrows').parentElement.hidden = vectors.length === 0;
+    this.setSand(scene.continuum);
+    byId('sand').parentElement.hidden = scene.dim === 2;
     byId('show-fibres').parentElement.hidden = !scene.fibres;
     byId('fine').parentElement.hidden = scene.mode !== 'play' || !(scene.fine > 0) || scene.dim === 2;
     const play = scene.mode === 'play';
@@ -264,6 +267,11 @@ class App {
       if (!this.live)
         p.seek(this.time, 1);
     }
+    this.redraw();
+  }
+
+  setSand(on) {
+    this.sand = byId('sand').checked = on;
     this.redraw();
   }
 
