@@ -452,7 +452,7 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
         result = pack_more(content, sim, wish, &h, out);
     if (result != RP_OK)
         return result;
-    bool tones = !content->fine && stride == 1 && h.count <= WIRE_MOST_TONES;
+    bool tones = !content->fine && h.count <= WIRE_MOST_TONES;
     h.flags |= (values ? WIRE_VALUE : WIRE_PALETTE) | (alike ? 0 : WIRE_RADIUS) | (tones ? WIRE_TONE : 0);
     if (!byte_room(out, wire_size(&h)))
         return RP_OUT_OF_MEMORY;

@@ -72,18 +72,18 @@ function readMore(f, buffer, at) {
   }
 }
 
-/* Pieces of fibres from node to node: x y z and radius of both ends, and the colour bytes r g b a: a below 255: a value instead. */
+/* Pieces of fibres from node to node: x y z and radius of both ends (negative where the fibre ends there, cut off flat), and the colour bytes r g b a: a below 255: a value instead. */
 function fibrePieces(f) {
   const { count, nodes, positions: q, bytes, kinds, radius, values } = f.fibres, pieces = Math.max(0, nodes - count);
   const ends = new Float32Array(8 * pieces), colours = new Uint8Array(4 * pieces);
   let n = 0, node = 0;
   for (let k = 0; k < count; k++) {
-    const last = node + kinds.getUint32(8 * k, true) - 1;
+    const begin = node, last = node + kinds.getUint32(8 * k, true) - 1;
     for (; node < last; node++, n++) {
       for (let e = 0; e < 2; e++) {
         for (let d = 0; d < 3; d++)
           ends[8 * n + 4 * e + d] = f.lower[d] + f.size[d] * q[4 * (node + e) + d] / 65535;
-        ends[8 * n + 4 * e + 3] = radius * bytes[8 * (node + e) + 6] / 255;
+        ends[8 * n + 4 * e + 3] = (node + e === begin || node + e === last ? -1 : 1) * radius * bytes[8 * (node + e) + 6] / 255;
       }
       if (values)
         colours[4 * n] = bytes[8 * node + 7];

@@ -72,7 +72,7 @@ void main() {
   normal = vec4(0.5 * normalize(bent) + 0.5, 1.0);
 }`;
 
-/* A piece of a fibre is a strip that faces the eye and shows a round rod with round ends; thin ones are at least a pixel wide, and shaded
+/* A piece of a fibre is a strip that faces the eye and shows a round rod, round where it meets the next; thin ones are at least a pixel wide, and shaded
  * as the middle of a rod. */
 const FIBRE_VERTEX = HEAD + `
 layout(location = 0) in vec4 a;
@@ -83,17 +83,19 @@ uniform float pixels, orthographic;
 uniform vec4 slice;
 uniform sampler2D colours;
 flat out vec3 albedo, A, B;
-flat out vec2 rod;
+flat out vec2 rod, whole;
 flat out float fat;
 out vec3 place;
 void main() {
+  vec2 thick = abs(vec2(a.w, b.w));
+  whole = step(0.0, vec2(a.w, b.w));
   A = (view * vec4(a.xyz, 1.0)).xyz;
   B = (view * vec4(b.xyz, 1.0)).xyz;
   vec3 middle = 0.5 * (A + B), toEye = orthographic > 0.5 ? vec3(0.0, 0.0, 1.0) : normalize(-middle);
   float pixel = (orthographic > 0.5 ? 1.0 : max(-middle.z, 1e-6)) / (proj[1][1] * pixels * 0.5);
-  rod = max(vec2(a.w, b.w), vec2(0.62 * pixel));
-  fat = clamp(max(a.w, b.w) / pixel - 0.5, 0.0, 1.0);
-  float r = max(rod.x, rod.y);
+  rod = max(thick, vec2(0.62 * pixel));
+  fat = clamp(max(thick.x, thick.y) / pixel - 0.5, 0.0, 1.0);
+  float r = 1.1 * max(rod.x, rod.y);
   vec3 side = cross(B - A, toEye);
   side = dot(side, side) > 1e-20 ? normalize(side) : normalize(cross(abs(toEye.y) < 0.9 ? vec3(0.0, 1.0, 0.0) : vec3(1.0, 0.0, 0.0), toEye));
   vec3 along = cross(toEye, side);
@@ -106,7 +108,7 @@ void main() {
 
 const FIBRE_FRAGMENT = HEAD + `
 flat in vec3 albedo, A, B;
-flat in vec2 rod;
+flat in vec2 rod, whole;
 flat in float fat;
 in vec3 place;
 uniform mat4 proj;
@@ -115,21 +117,46 @@ uniform float orthographic;
 layout(location = 0) out vec4 colour;
 layout(location = 1) out vec4 normal;
 #endif
+/* Where the ray from o along d meets the ball at c; below 0: not. */
+float ball(vec3 o, vec3 d, vec3 c, float r) {
+  vec3 v = o - c;
+  float b = dot(d, v), h = b * b - dot(v, v) + r * r;
+  return h < 0.0 ? -1.0 : -b - sqrt(h);
+}
 void main() {
-  vec3 toEye = orthographic > 0.5 ? vec3(0.0, 0.0, 1.0) : normalize(-place), axis = B - A, d = place - A;
-  vec3 flatAxis = axis - dot(axis, toEye) * toEye;
-  d -= dot(d, toEye) * toEye;
-  float t = clamp(dot(d, flatAxis) / max(dot(flatAxis, flatAxis), 1e-20), 0.0, 1.0), r = mix(rod.x, rod.y, t);
-  vec3 off = (d - t * flatAxis) / r;
-  float s = dot(off, off);
-  if (s > 1.0)
+  vec3 d = orthographic > 0.5 ? vec3(0.0, 0.0, -1.0) : normalize(place), o = orthographic > 0.5 ? place - 1e3 * d * rod.x : vec3(0.0);
+  vec3 axis = B - A, v = o - A;
+  float r = 0.5 * (rod.x + rod.y), aa = dot(axis, axis), ad = dot(axis, d), av = dot(axis, v);
+  float a = aa - ad * ad, b = aa * dot(d, v) - av * ad, c = aa * dot(v, v) - av * av - r * r * aa, h = b * b - a * c;
+  if (h < 0.0 || aa <= 0.0)
     discard;
+  float t = (-b - sqrt(h)) / max(a, 1e-12 * aa), y = av + t * ad;
+  vec3 p, n;
+  if (y > 0.0 && y < aa) {
+    p = o + t * d;
+    n = (p - A - axis * (y / aa)) / r;
+  } else {
+    bool first = y <= 0.0;
+    vec3 end = first ? A : B;
+    if ((first ? whole.x : whole.y) > 0.5) {
+      t = ball(o, d, end, r);
+      p = o + t * d;
+      n = (p - end) / r;
+    } else { /* cut off flat */
+      n = axis * (first ? -inversesqrt(aa) : inversesqrt(aa));
+      t = dot(end - o, n) / dot(d, n);
+      p = o + t * d;
+      if (dot(p - end, p - end) > r * r || dot(d, n) > 0.0)
+        discard;
+    }
+    if (t < 0.0)
+      discard;
+  }
 #ifndef SHADOW
-  vec3 n = off + sqrt(1.0 - s) * toEye;
-  vec4 p = proj * vec4(A + t * axis + r * n, 1.0);
-  gl_FragDepth = 0.5 * p.z / p.w + 0.5;
+  vec4 q = proj * vec4(p, 1.0);
+  gl_FragDepth = 0.5 * q.z / q.w + 0.5;
   colour = vec4(albedo, 0.8);
-  normal = vec4(0.5 * normalize(mix(toEye, n, fat)) + 0.5, 1.0);
+  normal = vec4(0.5 * normalize(mix(-d, n, fat)) + 0.5, 1.0);
 #endif
 }`;
 

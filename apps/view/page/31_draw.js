@@ -35,6 +35,7 @@ class Drawer {
     gl.bindVertexArray(null);
     this.palette = this.lookup();
     this.map = this.lookup();
+    this.mixes = null;
     this.targets = null;
     this.shadow = null;
     this.meshes = [];
@@ -260,7 +261,7 @@ class Drawer {
   /* Into how many grains a particle is split; 1: it is shown as a ball. */
   splitOf(options) {
     const f = this.frame;
-    return options.sand && f && f.tones && f.count && !(f.flags & FLAG_TWO) ? Math.max(1, Math.min(28, Math.round(3e5 / f.count))) : 1;
+    return options.sand && f && f.tones && f.count && f.stride === 1 && !(f.flags & FLAG_TWO) ? Math.max(1, Math.min(28, Math.round(3e5 / f.count))) : 1;
   }
 
   drawGrains(split) {
