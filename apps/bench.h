@@ -11,7 +11,8 @@ typedef enum bench_kind {
     BENCH_SCENE,    /* steps of a scene */
     BENCH_CONTACTS, /* the one-contact solvers of the friction library */
     BENCH_MESH,     /* distances of a mesh, made and found again */
-    BENCH_PROGRAM   /* a program of bench/ that sees what rooms hide, with --json */
+    BENCH_PROGRAM,  /* a program of bench/ that sees what rooms hide, with --json */
+    BENCH_VIEW      /* the chain of `play` to a socket */
 } bench_kind;
 
 enum { BENCH_SETS = 8 };

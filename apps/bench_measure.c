@@ -1,5 +1,6 @@
 /* Each measurement runs in a process of its own: its memory is its own, and no cache or thread is left over from another. */
 #include "bench.h"
+#include "bench_view.h"
 #include "progress.h"
 
 #include <repose/machine.h>
@@ -48,6 +49,8 @@ const benchmark benchmarks[] = {
       { "--scene", "@../zb05.yaml", "--frames", "30" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "pbd", "Interactive grains: 10 thousand and half a million that follow them, ms a frame", BENCH_PROGRAM, "pbd",
       { "--scene", "@../hourglass-pbd.yaml", "--frames", "20", "--skip", "20" }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "view", "Playing the hourglass to a socket: steps, half a million fine grains, packing, sending; ms a frame", BENCH_VIEW, "../hourglass-pbd.yaml",
+      { NULL }, NULL, 1, 30, 60, 1, 0, 0 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };
@@ -394,6 +397,7 @@ static bool measure_one(const benchmark *b, const bench_settings *s, int threads
     case BENCH_CONTACTS: return measure_contacts(s, to);
     case BENCH_MESH: return measure_mesh(to);
     case BENCH_PROGRAM: return measure_program(b, s, to);
+    case BENCH_VIEW: return bench_view(b, s, threads, to);
     }
     return false;
 }
@@ -449,7 +453,7 @@ static char *in_process(measure_fn function, const benchmark *b, const bench_set
 bool bench_measure(const benchmark *b, const bench_settings *s, FILE *to, bool *any)
 {
     bool good = true;
-    int most = b->kind == BENCH_SCENE && s->threads == 0 && rp_machine_cores() > 1 ? 2 : 1;
+    int most = (b->kind == BENCH_SCENE || b->kind == BENCH_VIEW) && s->threads == 0 && rp_machine_cores() > 1 ? 2 : 1;
     for (int k = b->refine >= 4 ? most : 1; k <= most; k++) { /* the largest takes minutes: once */
         int threads = s->threads > 0 ? s->threads : k;
         double begin = progress_seconds();

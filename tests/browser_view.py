@@ -2,6 +2,7 @@
 import base64
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +29,38 @@ grains:
 bodies:
   - {name: ball, kind: free, shape: {sphere: {radius: 5 cm}}, position: [0.1, 0.1, 0.3], density: 2000, colour: [0.1, 0.2, 0.7]}
 picture: {ground: none, walls: none}
+"""
+
+ROPE = """
+title: Red rope
+method: contact
+domain: {lower: [-0.5, -0.5, 0], upper: [0.5, 0.5, 1]}
+cell_size: 10 cm
+walls: open
+duration: 0.12 s
+frame_rate: 25
+bodies:
+  - {name: drum, shape: {sphere: {radius: 12 cm}}, position: [0, 0, 0.5], surface: 0.3, colour: [0.1, 0.2, 0.7]}
+fibres:
+  - {name: rope, radius: 4 cm, youngs_modulus: 0.2 MPa, density: 1000, friction: 0.3, segments: 24, colour: "#d01010", path: "return 0.8 * s - 0.4, 0, 0.68"}
+picture: {ground: none, walls: none}
+camera: {eye: [0.25, -1.3, 0.75], target: [0, 0, 0.58], field_of_view: 34 deg}
+"""
+
+WATER = """
+title: Column in water
+dimension: 2
+domain: {cells: [24, 12]}
+cell_size: 5 mm
+method: diphasic
+duration: 0.2 s
+frame_rate: 20
+walls: {sides: slip, bottom: stick, top: slip}
+fluid: {density: 1000, viscosity: 1 mPa s}
+material: {density: 2500, volume_fraction: 0.6, friction: 0.45, grain_diameter: 1 mm}
+grains:
+  - {shape: {box: {lower: [0, 0], upper: [30 mm, 40 mm]}}, per_cell: 4, sampling: regular}
+output: {grid: true}
 """
 
 
@@ -106,7 +139,7 @@ def go_to(browser, frame):
     settled(browser, f"repose.first.frame.frame === {frame}")
 
 
-def silhouettes(browser):
+def silhouettes(browser, other="the ball"):
     """From the scene's own camera and from another, the page and our renderer show the same."""
     worst = 0
     for turn in ("", "repose.setCamera(repose.first, zoom(orbit(repose.first.camera, 0.7, 0.25, repose.first.scene.up), 0.8))"):
@@ -119,7 +152,7 @@ def silhouettes(browser):
         subprocess.run(command + ["--quality", "draft", "--samples", "8", "--quiet", "--no-video"], check=True, stdout=subprocess.DEVNULL)
         ours = read_png("ours.png")
         check(ours.shape == image.shape, f"sizes: {ours.shape} and {image.shape}")
-        for what, mask in (("grains", is_red), ("the ball", is_blue)):
+        for what, mask in (("what is red", is_red), (other, is_blue)):
             a, b = mask(ours), mask(image)
             check(a.sum() > 200, f"{what}: hardly any in our own picture ({a.sum()} pixels)")
             differ = (a ^ b).sum() / a.sum()
@@ -154,6 +187,9 @@ def time_and_keys(browser):
     browser.wait("repose.saved[0] && Math.abs(norm(sub(repose.first.camera.eye, repose.saved[0].eye))) < 1e-6")
     browser.key("v")
     browser.wait("norm(sub(repose.first.camera.eye, repose.first.scene.view.eye)) < 1e-6")
+    browser.evaluate("document.getElementById('command').textContent = ''")
+    browser.key("p")
+    browser.wait("document.getElementById('command').textContent.startsWith('repose render') && document.getElementById('status').textContent.startsWith('picture saved')")
     browser.key("?", "Slash", modifiers=8)
     browser.wait("document.getElementById('keys').open")
     browser.key("Escape")
@@ -255,6 +291,87 @@ def side_by_side(browser):
         server.stop()
 
 
+def run(name, scene):
+    with open(f"{name}.yaml", "w", encoding="utf-8") as file:
+        file.write(scene)
+    subprocess.run([REPOSE, "run", f"{name}.yaml", "-o", name, "--overwrite", "--quiet", "--threads", "1"], check=True)
+
+
+def fibres(browser):
+    """A rope over a ball: the same silhouette as our renderer's, and its tension in colours."""
+    run("rope", ROPE)
+    server = Server(REPOSE, "view", "rope")
+    try:
+        browser.open(server.url)
+        settled(browser)
+        browser.evaluate("document.body.classList.add('bare')")
+        go_to(browser, 3)
+        check(browser.evaluate("[repose.first.frame.fibres.count, repose.first.frame.fibres.nodes]") == [1, 25], "not the fibre of the scene")
+        worst = silhouettes(browser, "the drum")
+        browser.evaluate("repose.setField('tension')")
+        browser.wait("repose.range && repose.first.frame.fibres && repose.first.frame.fibres.values")
+        check(browser.evaluate("document.getElementById('legend-unit').textContent") == "tension [N]", "no unit of the tension")
+        settled(browser)
+        before = canvas_pixels(browser)
+        browser.evaluate("document.getElementById('show-fibres').click()")
+        check(numpy.abs(canvas_pixels(browser) - before).max() > 60, "the fibres do not go away")
+        finish(browser, server.origin)
+    finally:
+        server.stop()
+    return worst
+
+
+def arrows(browser):
+    """The velocity of a fluid, also where there are no grains; keys change what the arrows show."""
+    run("water", WATER)
+    server = Server(REPOSE, "view", "water")
+    try:
+        browser.open(server.url)
+        settled(browser)
+        go_to(browser, 4)
+        browser.wait("repose.first.frame.arrows && repose.first.note.textContent.startsWith('arrows: fluid_velocity')")
+        longest, right = browser.evaluate("(() => { const f = repose.first.frame, a = f.arrows; let x = 0; for (let k = 0; k < a.count; k++) x = Math.max(x, a.positions[6 * k]); return [a.longest, f.lower[0] + f.size[0] * x / 65535]; })()")
+        check(0.01 < longest < 2, f"the fluid flows at {longest} m/s")
+        check(right > 0.1, f"no arrows beyond x = {right} m, where there is water alone")
+        with_arrows = canvas_pixels(browser)
+        browser.evaluate("document.activeElement.blur()")
+        browser.key("a") # the next field; in the end none
+        for _ in range(4):
+            if browser.evaluate("repose.arrows") == "":
+                break
+            browser.key("a")
+        settled(browser, "repose.arrows === '' && !repose.first.frame.arrows")
+        check(numpy.abs(canvas_pixels(browser) - with_arrows).max() > 60, "the arrows made no difference")
+        finish(browser, server.origin)
+    finally:
+        server.stop()
+
+
+def following(browser):
+    """Frames that are written while the page is open; who looks at the last one stays at the last one."""
+    shutil.rmtree("growing", ignore_errors=True)
+    shutil.copytree("run", "growing")
+    names = sorted(n for n in os.listdir("growing/frames") if n.startswith("frame_"))
+    for name in names[4:]:
+        os.rename(f"growing/frames/{name}", f"growing/{name}")
+    server = Server(REPOSE, "view", "growing")
+    try:
+        browser.open(server.url)
+        settled(browser)
+        go_to(browser, 3)
+        for name in names[4:7]:
+            os.rename(f"growing/{name}", f"growing/frames/{name}")
+        settled(browser, "repose.first.frames.length === 7 && repose.first.frame.frame === 6")
+        go_to(browser, 2)
+        for name in names[7:]:
+            os.rename(f"growing/{name}", f"growing/frames/{name}")
+        browser.wait("repose.first.frames.length === 11")
+        check(browser.evaluate("repose.first.frame.frame") == 2, "the page ran away from the frame that was looked at")
+        finish(browser, server.origin)
+    finally:
+        server.stop()
+
+
 def exported(browser):
     """A page of its own, from the disk: the same picture, and no request at all."""
     subprocess.run([REPOSE, "export", "run", "--html", "page.html", "--frames", "6"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -291,6 +408,9 @@ def main():
     try:
         worst = view(browser)
         side_by_side(browser)
+        following(browser)
+        worst = max(worst, fibres(browser))
+        arrows(browser)
         exported(browser)
     finally:
         browser.close()

@@ -57,6 +57,24 @@ static void put_scene(FILE *to, const run_folder *run, const export_options *opt
     free(table);
 }
 
+/* With its fibres, and with arrows of the fluid where there is one. */
+static rp_result pack_one(const run_folder *run, int64_t number, const rp_frame *frame, wire_wish *wish, wire_buffer *buffer)
+{
+    rp_fibres_frame fibres;
+    rp_frame nodes;
+    bool fluid = rp_scene_sim_def(run->scene)->fluid != NULL;
+    if (run_folder_fibres(run, number, &fibres) != RP_OK)
+        memset(&fibres, 0, sizeof fibres);
+    if (!fluid || run_folder_nodes(run, number, &nodes) != RP_OK)
+        memset(&nodes, 0, sizeof nodes);
+    strcpy(wish->arrows, fluid ? "fluid_velocity" : "");
+    wire_content content = { .frame = frame, .fibres = &fibres.view, .nodes = nodes.count > 0 ? &nodes : NULL };
+    rp_result result = wire_pack(&content, rp_scene_sim_def(run->scene), &run->palette, wish, 0, buffer);
+    rp_fibres_free(&fibres);
+    rp_frame_free(&nodes);
+    return result;
+}
+
 static rp_result put_frames(FILE *to, const run_folder *run, const export_options *options, const double range[2], int64_t *frames)
 {
     wire_buffer buffer = { 0 };
@@ -71,7 +89,7 @@ static rp_result put_frames(FILE *to, const run_folder *run, const export_option
         }
         wire_wish wish = { .low = range[0], .high = range[1], .stride = wire_stride(frame.count, options->grains) };
         snprintf(wish.field, sizeof wish.field, "%s", options->colour);
-        result = wire_pack(&frame, rp_scene_sim_def(run->scene), &run->palette, &wish, 0, &buffer);
+        result = pack_one(run, run->numbers[i], &frame, &wish, &buffer);
         rp_frame_free(&frame);
         if (result != RP_OK)
             break;

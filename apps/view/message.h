@@ -15,7 +15,9 @@ enum { MESSAGE_MOST = 65536, MESSAGE_DEPTH = 8 };
     M(SEEK, "seek")       /* frame */                                                          \
     M(COLOR, "color")     /* field, min, max */                                                \
     M(QUALITY, "quality") /* stride */                                                         \
-    M(PROBE, "probe")     /* frame, index */                                                   \
+    M(ARROWS, "arrows")   /* field; none: no arrows */                                         \
+    M(GRAINS, "grains")   /* field: "fine" or "particles" */                                   \
+    M(PROBE, "probe")     /* frame, index, stride; of a simulation: down, position */           \
     M(PAUSE, "pause")                                                                          \
     M(RESUME, "resume")                                                                        \
     M(STEP, "step")                                                                            \

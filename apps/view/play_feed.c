@@ -1,22 +1,22 @@
 #include "play_feed.h"
 
-#include "apps/folder.h"
 #include "apps/options.h"
 #include "apps/run_loop.h"
 #include "checkpoints.h"
 #include "controls.h"
+#include "fine.h"
+#include "follow.h"
+#include "play_record.h"
 #include "scene_text.h"
 #include "slots.h"
 #include "tools.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { QUEUE = 1024, EXTRA_MOST = 256, FIELDS_MOST = 64, PUBLISH_HZ = 60, STATE_HZ = 5 };
 static const size_t checkpoint_bytes = (size_t)768 << 20;
@@ -50,6 +50,9 @@ typedef struct play_feed {
     tools tools;
     controls controls;
     checkpoints checkpoints;
+    fine_grains *fine;         /* NULL: none */
+    bool show_fine, followed;  /* they are shown; they moved since the last frame that was sent */
+    followed followed_grain;   /* by the probe */
     wire_wish wish;
     bool automatic;            /* the range of the colours follows the values */
     double range_seen[2];
@@ -61,6 +64,8 @@ typedef struct play_feed {
     double factor_wall, factor_time, factor; /* simulated seconds a second */
     double published, stated;
     rp_step_stats stats;
+    play_times times;
+    play_times times_told;     /* under the lock */
 } play_feed;
 
 static double now(void)
@@ -118,6 +123,8 @@ static void say_state(play_feed *p)
     put_number(to, "dt", p->stats.dt);
     put_number(to, "iterations", (double)p->stats.iterations);
     put_number(to, "ms_step", p->stats.ms_step);
+    put_number(to, "ms_fine", p->times.fine.last);
+    put_number(to, "ms_pack", p->times.pack.last);
     fputs("}}", to);
     if (fclose(to) == 0)
         server_say(p->server, &p->base, text);
@@ -231,7 +238,13 @@ static feed_answer fill(feed *f, client *c, feed_request *r, wire_buffer *out)
 static void find_range(play_feed *p, const rp_frame *frame)
 {
     double range[2] = { INFINITY, -INFINITY };
-    if (!p->automatic || strcmp(p->wish.field, "material") == 0 || wire_widen(frame, p->wish.field, range) != RP_OK || !(range[0] <= range[1]))
+    rp_fibres_view fibres;
+    if (!p->automatic || strcmp(p->wish.field, "material") == 0)
+        return;
+    wire_widen(frame, p->wish.field, range);
+    if (rp_scene_sim_def(p->scene)->fibres_count > 0 && rp_sim_fibres(p->sim, &fibres) == RP_OK)
+        wire_widen_fibres(&fibres, p->wish.field, range);
+    if (!(range[0] <= range[1]))
         return;
     for (int k = 0; k < 2; k++) { /* grows at once, shrinks slowly */
         double seen = p->range_seen[k];
@@ -242,29 +255,79 @@ static void find_range(play_feed *p, const rp_frame *frame)
     p->wish.high = fmax(p->range_seen[1], p->range_seen[0] + 1e-9 + 1e-6 * fabs(p->range_seen[0]));
 }
 
+/* Names of the fields that a frame must have, separated by spaces. */
+static void wanted_fields(const play_feed *p, char *out, size_t size)
+{
+    const char *const also[2] = { p->wish.field, p->wish.arrows };
+    size_t n = (size_t)snprintf(out, size, "%s", usual_fields);
+    for (int k = 0; k < 2; k++) {
+        const char *dot = strrchr(also[k], '.');
+        int length = dot ? (int)(dot - also[k]) : (int)strlen(also[k]);
+        rp_field_view there;
+        bool own = false; /* of the particles or their nodes: fibres have others */
+        for (int f = 0; f < p->first.field_count; f++) {
+            there = p->first.fields[f];
+            own = own || (strncmp(there.info.name, also[k], (size_t)length) == 0 && !there.info.name[length]);
+        }
+        if (length > 0 && strcmp(also[k], "material") != 0 && (own || !rp_scene_sim_def(p->scene)->fibres_count))
+            n += (size_t)snprintf(out + n, size - n, " %.*s", length, also[k]);
+    }
+}
+
+static rp_result pack(play_feed *p, const rp_frame *frame, wire_buffer *slot)
+{
+    wire_fine fine = { 0 };
+    rp_fibres_view fibres = { 0 };
+    rp_frame nodes = { 0 };
+    wire_content content = { .frame = frame };
+    if (p->fine && p->show_fine) {
+        fine = fine_view(p->fine);
+        content.fine = &fine;
+    }
+    if (rp_scene_sim_def(p->scene)->fibres_count > 0 && rp_sim_fibres(p->sim, &fibres) == RP_OK)
+        content.fibres = &fibres;
+    if (p->wish.arrows[0]) {
+        const rp_field_view *views = NULL;
+        int count = 0;
+        if (rp_sim_grid_fields(p->sim, &views, &count, &nodes.count) == RP_OK && nodes.count > 0) {
+            nodes.fields = (rp_field_view *)(uintptr_t)views, nodes.field_count = count; /* only read */
+            content.nodes = &nodes;
+        }
+    }
+    p->wish.ordered = server_thinnest(p->server, &p->base) > 1;
+    p->serial++;
+    rp_result result = wire_pack(&content, rp_scene_sim_def(p->scene), &p->palette, &p->wish, p->serial, slot);
+    if (result == RP_BAD_ARGUMENT && content.fine) { /* fine grains have no such field, their particles do */
+        content.fine = NULL;
+        result = wire_pack(&content, rp_scene_sim_def(p->scene), &p->palette, &p->wish, p->serial, slot);
+    }
+    return result;
+}
+
 /* Into a free slot; where there is none this frame is dropped. */
 static void publish(play_feed *p)
 {
     wire_buffer *slot = slots_begin(&p->slots);
-    char fields[192];
+    char fields[256];
     rp_frame frame;
     p->published = now();
+    p->followed = false;
     if (!slot)
         return;
-    char name[64];
-    snprintf(name, sizeof name, "%s", p->wish.field);
-    char *dot = strrchr(name, '.');
-    if (dot)
-        *dot = '\0';
-    bool plain = strcmp(name, "material") == 0;
-    snprintf(fields, sizeof fields, "%s%s%s", usual_fields, plain ? "" : " ", plain ? "" : name);
+    play_clock clock = play_clock_start();
+    wanted_fields(p, fields, sizeof fields);
     rp_result result = rp_frame_collect(p->sim, fields, &frame);
     if (result == RP_OK) {
         find_range(p, &frame);
-        p->wish.ordered = server_thinnest(p->server, &p->base) > 1;
-        result = wire_pack(&frame, rp_scene_sim_def(p->scene), &p->palette, &p->wish, (uint32_t)(++p->serial), slot);
+        result = pack(p, &frame, slot);
+        if (result == RP_OK && p->followed_grain.on)
+            follow_say(&p->followed_grain, &frame, p->server, &p->base);
         rp_frame_free(&frame);
     }
+    play_clock_stop(&clock, &p->times.pack);
+    pthread_mutex_lock(&p->lock);
+    p->times_told = p->times;
+    pthread_mutex_unlock(&p->lock);
     if (result == RP_OK) {
         slots_commit(&p->slots, slot);
         server_wake(p->server, &p->base);
@@ -272,6 +335,16 @@ static void publish(play_feed *p)
         say(p, "error", rp_last_error());
         strcpy(p->wish.field, "material");
     }
+}
+
+/* All that is known of the grain that the probe follows. */
+static void say_probe(play_feed *p)
+{
+    rp_frame frame;
+    if (!p->followed_grain.on || rp_frame_collect(p->sim, "", &frame) != RP_OK)
+        return;
+    follow_tell(&p->followed_grain, &frame, p->server, &p->base);
+    rp_frame_free(&frame);
 }
 
 static void anchor(play_feed *p)
@@ -287,6 +360,14 @@ static void fail(play_feed *p)
     say_state(p);
 }
 
+/* They are only to look at: without memory for them, or where they cannot follow, the particles are shown. */
+static void drop_fine(play_feed *p)
+{
+    say(p, "error", rp_last_error());
+    fine_close(p->fine);
+    p->fine = NULL;
+}
+
 static void go_back(play_feed *p, int64_t frame)
 {
     if (checkpoints_go_back(&p->checkpoints, p->sim, frame) != RP_OK) {
@@ -297,6 +378,9 @@ static void go_back(play_feed *p, int64_t frame)
     p->tools.down = false;
     tools_reset(&p->tools);
     controls_reset(&p->controls);
+    if (p->fine && fine_reset(p->fine) != RP_OK)
+        drop_fine(p);
+    follow_back(&p->followed_grain, rp_sim_time(p->sim));
     anchor(p);
     publish(p);
     say_state(p);
@@ -314,6 +398,18 @@ static void set_colour(play_feed *p, const message *m)
     server_say(p->server, &p->base, text);
 }
 
+/* The grain nearest to a place is followed from now on. */
+static void probe(play_feed *p, const message *m)
+{
+    rp_frame frame;
+    p->followed_grain.on = false;
+    if (!m->down || rp_frame_collect(p->sim, usual_fields, &frame) != RP_OK)
+        return;
+    follow_begin(&p->followed_grain, &frame, m->position);
+    rp_frame_free(&frame);
+    say_probe(p);
+}
+
 static void obey(play_feed *p, const message *m)
 {
     switch (m->kind) {
@@ -321,6 +417,8 @@ static void obey(play_feed *p, const message *m)
     case MESSAGE_RESUME:
         p->paused = m->kind == MESSAGE_PAUSE || p->failed;
         anchor(p);
+        if (p->paused) /* the last steps may not have been shown yet */
+            publish(p);
         say_state(p);
         break;
     case MESSAGE_STEP:
@@ -341,6 +439,17 @@ static void obey(play_feed *p, const message *m)
     case MESSAGE_COLOR:
         set_colour(p, m);
         break;
+    case MESSAGE_ARROWS:
+        memcpy(p->wish.arrows, m->field, sizeof p->wish.arrows);
+        publish(p);
+        break;
+    case MESSAGE_GRAINS:
+        p->show_fine = strcmp(m->field, "fine") == 0;
+        publish(p);
+        break;
+    case MESSAGE_PROBE:
+        probe(p, m);
+        break;
     case MESSAGE_TOOL:
         tools_message(&p->tools, m);
         break;
@@ -350,6 +459,8 @@ static void obey(play_feed *p, const message *m)
     case MESSAGE_GRAVITY:
         if (rp_sim_set_gravity(p->sim, m->position) != RP_OK)
             say(p, "error", rp_last_error());
+        else if (p->fine)
+            fine_lean(p->fine, m->position);
         break;
     default: /* hello, acknowledgements, what only runs know */
         break;
@@ -365,12 +476,23 @@ static void one_step(play_feed *p)
         p->tools.kind = TOOL_NONE;
     }
     result = controls_apply(&p->controls);
+    play_clock clock = play_clock_start();
     if (result == RP_OK)
         result = rp_sim_step(p->sim, &p->stats);
+    play_clock_stop(&clock, &p->times.step);
     if (result == RP_OK && rp_sim_at_frame(p->sim))
         result = checkpoints_keep(&p->checkpoints, p->sim);
     if (result != RP_OK)
         fail(p);
+    else if (p->fine) {
+        bool moved;
+        clock = play_clock_start();
+        if (fine_follow(p->fine, &moved) != RP_OK)
+            drop_fine(p);
+        else if (moved)
+            play_clock_stop(&clock, &p->times.fine);
+        p->followed = p->followed || (p->fine && moved);
+    }
 }
 
 /* Seconds until the next step is due. */
@@ -420,6 +542,13 @@ static void wait_and_obey(play_feed *p)
         obey(p, &m[k]);
 }
 
+/* Sixty times a second, and with fine grains only when they have moved; when it goes as fast as it can, each of their moves is shown. */
+static bool due(const play_feed *p)
+{
+    bool shown = p->fine && p->show_fine;
+    return (!shown || p->followed) && (now() - p->published >= 1.0 / PUBLISH_HZ || (shown && !(p->speed > 0)));
+}
+
 static void *simulate(void *context)
 {
     play_feed *p = context;
@@ -436,10 +565,13 @@ static void *simulate(void *context)
                 p->steps_asked--;
             keep_pace(p);
         }
-        if (stepped && (p->paused || now() - p->published >= 1.0 / PUBLISH_HZ))
+        if (stepped && (p->paused || due(p)))
             publish(p);
-        if (now() - p->stated >= 1.0 / STATE_HZ)
+        if (now() - p->stated >= 1.0 / STATE_HZ) {
             say_state(p);
+            if (!p->paused)
+                say_probe(p);
+        }
     }
     return NULL;
 }
@@ -477,6 +609,9 @@ static bool load_scene(play_feed *p, const play_options *o, int *code)
         result = wire_palette_make(rp_scene_sim_def(p->scene), &p->palette);
     if (result == RP_OK)
         result = controls_init(&p->controls, p->scene, p->sim);
+    if (result == RP_OK)
+        result = fine_open(p->scene, p->sim, &p->fine);
+    p->show_fine = p->fine != NULL;
     if (result != RP_OK)
         *code = report_failure(o->scene, result);
     return result == RP_OK;
@@ -485,6 +620,7 @@ static bool load_scene(play_feed *p, const play_options *o, int *code)
 static void close_parts(play_feed *p)
 {
     checkpoints_free(&p->checkpoints);
+    fine_close(p->fine);
     controls_free(&p->controls);
     slots_free(&p->slots);
     for (int k = 0; k < p->extra_count; k++)
@@ -537,41 +673,13 @@ bool play_feed_start(feed *f, server *s)
     return p->started;
 }
 
-/* ---- recording: the scene as played, what was done, and the state at the end ---- */
-
-static bool write_text(const char *folder, const char *name, const char *text)
+play_times play_feed_times(feed *f)
 {
-    char path[4200], aside[4210];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    snprintf(aside, sizeof aside, "%s.part", path);
-    FILE *to = fopen(aside, "wb");
-    bool good = to && fputs(text, to) >= 0 && fflush(to) == 0 && fsync(fileno(to)) == 0;
-    good = (!to || fclose(to) == 0) && good && rename(aside, path) == 0;
-    if (!good) {
-        fprintf(stderr, "repose: cannot write %s: %s\n", path, strerror(errno));
-        unlink(aside);
-    }
-    return good;
-}
-
-static int record(play_feed *p)
-{
-    char *yaml = NULL, path[4200];
-    snprintf(path, sizeof path, "%s/last.vtkhdf", p->record);
-    if (!make_folder(p->record) || rp_scene_format(p->scene, &yaml) != RP_OK) {
-        fprintf(stderr, "repose: cannot record to %s\n", p->record);
-        return EXIT_FAILED;
-    }
-    bool good = write_text(p->record, "scene.yaml", yaml) && write_text(p->record, "actions.jsonl", rp_sim_journal(p->sim));
-    rp_text_free(yaml);
-    rp_result result = good ? rp_frame_write(p->sim, rp_scene_output(p->scene), path) : RP_IO_ERROR;
-    if (!good)
-        return EXIT_FAILED;
-    if (result != RP_OK)
-        return report_failure(path, result);
-    fprintf(stderr, "recorded %.17g s: repose run %s/scene.yaml --actions %s --until %.17g -o DIR\n", rp_sim_time(p->sim), p->record, p->record,
-            rp_sim_time(p->sim));
-    return EXIT_DONE;
+    play_feed *p = (play_feed *)f;
+    pthread_mutex_lock(&p->lock);
+    play_times times = p->times_told;
+    pthread_mutex_unlock(&p->lock);
+    return times;
 }
 
 int play_feed_close(feed *f)
@@ -585,7 +693,7 @@ int play_feed_close(feed *f)
     if (p->started)
         pthread_join(p->thread, NULL);
     if (p->record)
-        code = record(p);
+        code = play_record(p->record, p->scene, p->sim);
     close_parts(p);
     return code;
 }

@@ -4,6 +4,8 @@
 
 #include "server.h"
 
+#include "play_times.h"
+
 typedef struct play_options {
     const char *scene;         /* path of the file */
     const char *const *set;    /* replacements, as of `run` */
@@ -18,6 +20,8 @@ typedef struct play_options {
 feed *play_feed_open(const play_options *options, int *code);
 /* Starts the simulation. */
 bool play_feed_start(feed *f, server *s);
+/* Where the time went, up to the last frame. */
+play_times play_feed_times(feed *f);
 /* Ends it and writes what is recorded; the exit code. */
 int play_feed_close(feed *f);
 

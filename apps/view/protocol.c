@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checksum: eight bytes at a time by tables ---- */
+/* ---- checksum: eight bytes at a time by tables, of long data in four parts side by side ---- */
 
 static uint32_t tables[8][256];
 
@@ -34,14 +34,58 @@ static uint32_t crc_more(uint32_t crc, const uint8_t *p, size_t size)
     return crc;
 }
 
+/* a b mod P, polynomials over GF(2) with the highest power in the lowest bit. */
+static uint32_t product(uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+    for (uint32_t bit = 0x80000000u; bit; bit >>= 1) {
+        sum ^= a & bit ? b : 0;
+        b = b & 1 ? 0xedb88320u ^ b >> 1 : b >> 1;
+    }
+    return sum;
+}
+
+/* x^(8 bytes) mod P, by repeated squaring. */
+static uint32_t power(size_t bytes)
+{
+    uint32_t result = 0x80000000u, square = 0x00800000u; /* 1, x^8 */
+    for (; bytes; bytes >>= 1) {
+        result = bytes & 1 ? product(result, square) : result;
+        square = product(square, square);
+    }
+    return result;
+}
+
+/* A step waits for the table of the one before: four parts that do not know of each other keep the processor busy. The checksum of
+ * AB is that of A, moved by the length of B, plus that of B. */
+static uint32_t crc_long(uint32_t crc, const uint8_t *p, size_t size)
+{
+    enum { PARTS = 4 };
+    size_t part = size / PARTS / 8 * 8;
+    if (part < 4096)
+        return crc_more(crc, p, size);
+    uint32_t c[PARTS] = { crc };
+    for (size_t at = 0; at < part; at += 8)
+        for (int k = 0; k < PARTS; k++) {
+            const uint8_t *q = p + (size_t)k * part + at;
+            uint32_t a = c[k] ^ ((uint32_t)q[0] | (uint32_t)q[1] << 8 | (uint32_t)q[2] << 16 | (uint32_t)q[3] << 24);
+            c[k] = tables[7][a & 255] ^ tables[6][a >> 8 & 255] ^ tables[5][a >> 16 & 255] ^ tables[4][a >> 24] ^ tables[3][q[4]] ^
+                   tables[2][q[5]] ^ tables[1][q[6]] ^ tables[0][q[7]];
+        }
+    uint32_t shift = power(part);
+    for (int k = 1; k < PARTS; k++)
+        c[0] = product(c[0], shift) ^ c[k];
+    return crc_more(c[0], p + PARTS * part, size - PARTS * part);
+}
+
 uint32_t wire_crc(const void *data, size_t size)
 {
-    return ~crc_more(0xffffffffu, data, size);
+    return ~crc_long(0xffffffffu, data, size);
 }
 
 /* ---- numbers, little endian ---- */
 
-static uint8_t *put(uint8_t *to, uint64_t value, int bytes)
+uint8_t *wire_put(uint8_t *to, uint64_t value, int bytes)
 {
     for (int k = 0; k < bytes; k++)
         to[k] = (uint8_t)(value >> 8 * k);
@@ -56,11 +100,11 @@ static const uint8_t *take(const uint8_t *from, uint64_t *value, int bytes)
     return from + bytes;
 }
 
-static uint8_t *put_float(uint8_t *to, float value)
+uint8_t *wire_put_float(uint8_t *to, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return put(to, bits, 4);
+    return wire_put(to, bits, 4);
 }
 
 static const uint8_t *take_float(const uint8_t *from, float *value)
@@ -79,8 +123,9 @@ static const uint8_t magic[4] = { 'R', 'P', 'F', '1' };
 
 size_t wire_size(const wire_header *h)
 {
-    size_t grain = 6 + (h->flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0) + (h->flags & WIRE_RADIUS ? 1 : 0);
-    return WIRE_HEADER + WIRE_LOOK + (size_t)h->bodies * WIRE_BODY + (size_t)h->count * grain;
+    size_t grain = 6 + (h->flags & (WIRE_PALETTE | WIRE_VALUE) ? 1 : 0) + (h->flags & WIRE_RADIUS ? 1 : 0) + (h->flags & WIRE_TONE ? 1 : 0);
+    size_t grains = (size_t)h->count * grain;
+    return WIRE_HEADER + WIRE_LOOK + (size_t)h->bodies * WIRE_BODY + (h->more ? (grains + 3) / 4 * 4 + h->more : grains);
 }
 
 void wire_write_header(const wire_header *h, uint8_t *to)
@@ -88,20 +133,20 @@ void wire_write_header(const wire_header *h, uint8_t *to)
     uint64_t time;
     memcpy(&time, &h->time, sizeof time);
     memcpy(to, magic, 4);
-    to = put(put(put(to + 4, h->flags, 4), h->frame, 8), time, 8);
+    to = wire_put(wire_put(wire_put(to + 4, h->flags, 4), h->frame, 8), time, 8);
     for (int d = 0; d < 3; d++)
-        to = put_float(to, h->lower[d]);
+        to = wire_put_float(to, h->lower[d]);
     for (int d = 0; d < 3; d++)
-        to = put_float(to, h->size[d]);
-    to = put(put(put(put(to, h->count, 4), h->bodies, 4), h->stride, 4), 0, 4);
-    to = put_float(put_float(put_float(to, h->radius), h->low), h->high);
-    put(put(put(to, h->total, 4), h->step, 8), h->serial, 8);
+        to = wire_put_float(to, h->size[d]);
+    to = wire_put(wire_put(wire_put(wire_put(to, h->count, 4), h->bodies, 4), h->stride, 4), 0, 4);
+    to = wire_put_float(wire_put_float(wire_put_float(to, h->radius), h->low), h->high);
+    wire_put(wire_put(wire_put(wire_put(to, h->total, 4), h->step, 8), h->serial, 4), h->more, 4);
 }
 
 void wire_seal(uint8_t *bytes, size_t size)
 {
-    put(bytes + CRC_AT, 0, 4);
-    put(bytes + CRC_AT, wire_crc(bytes, size), 4);
+    wire_put(bytes + CRC_AT, 0, 4);
+    wire_put(bytes + CRC_AT, wire_crc(bytes, size), 4);
 }
 
 bool wire_read_header(const uint8_t *bytes, size_t size, wire_header *h)
@@ -128,13 +173,15 @@ bool wire_read_header(const uint8_t *bytes, size_t size, wire_header *h)
     at = take(at, &n, 4);
     h->total = (uint32_t)n;
     at = take(at, &h->step, 8);
-    take(at, &n, 8);
+    at = take(at, &n, 4);
     h->serial = (uint32_t)n;
+    take(at, &n, 4);
+    h->more = (uint32_t)n;
     if (wire_size(h) != size)
         return false;
     uint32_t crc = crc_more(0xffffffffu, bytes, CRC_AT);
     crc = crc_more(crc, zero, 4);
-    return ~crc_more(crc, bytes + WIRE_HEADER, size - WIRE_HEADER) == h->crc;
+    return ~crc_long(crc, bytes + WIRE_HEADER, size - WIRE_HEADER) == h->crc;
 }
 
 /* ---- positions ---- */
@@ -163,13 +210,16 @@ bool wire_keeps(int64_t id, uint32_t stride)
     return stride <= 1 || (mix((uint64_t)id + 0x9e3779b97f4a7c15u) & (stride - 1)) == 0;
 }
 
+uint8_t wire_tone(int64_t id)
+{
+    return (uint8_t)(mix((uint64_t)id + 0x9e3779b97f4a7c15u) >> 40);
+}
+
 int wire_level(int64_t id, uint32_t stride, int most)
 {
-    uint64_t h = mix((uint64_t)id + 0x9e3779b97f4a7c15u);
-    int level = 0;
-    while (level < most && (h & (((uint64_t)stride << (level + 1)) - 1)) == 0)
-        level++;
-    return level;
+    uint64_t h = mix((uint64_t)id + 0x9e3779b97f4a7c15u) / stride; /* a power of two, of which h is a multiple */
+    int level = h ? __builtin_ctzll(h) : 64;
+    return level < most ? level : most;
 }
 
 uint32_t wire_stride(int64_t count, int64_t most)

@@ -1,5 +1,6 @@
 #include "run_feed.h"
 
+#include "probe.h"
 #include "run_folder.h"
 #include "scene_text.h"
 
@@ -13,6 +14,9 @@ enum { CACHE = 8, AHEAD = 4, TABLE_ROWS = 1000, FOLLOW_SECONDS = 1, LARGE = 2000
 
 typedef struct cached {
     rp_frame frame;
+    rp_fibres_frame fibres;    /* count 0: none */
+    rp_frame nodes;            /* read when arrows are asked for */
+    bool nodes_read;
     int64_t number;            /* -1: empty */
     int users;
     uint64_t used;             /* when, by the clock of the cache */
@@ -52,20 +56,42 @@ static cached *oldest(run_feed *r)
     return best;
 }
 
-static cached *keep(run_feed *r, int64_t number, rp_frame *frame)
+static void forget(cached *c)
+{
+    rp_frame_free(&c->frame);
+    rp_fibres_free(&c->fibres);
+    rp_frame_free(&c->nodes);
+    *c = (cached){ .number = -1 };
+}
+
+/* The contents of `read`, which goes to a place of the cache. */
+static cached *keep(run_feed *r, cached *read)
 {
     cached *c = oldest(r);
-    if (!c)
+    if (!c) {
+        forget(read);
         return NULL;
-    rp_frame_free(&c->frame);
-    *c = (cached){ .frame = *frame, .number = number, .used = ++r->clock };
+    }
+    forget(c);
+    *c = *read;
+    c->used = ++r->clock;
     return c;
+}
+
+static bool read_all(run_feed *r, int64_t number, cached *out)
+{
+    *out = (cached){ .number = number };
+    if (run_folder_read(&r->folder, number, &out->frame) != RP_OK)
+        return false;
+    if (run_folder_fibres(&r->folder, number, &out->fibres) != RP_OK)
+        memset(&out->fibres, 0, sizeof out->fibres); /* a run may write none */
+    return true;
 }
 
 /* The frame of this number, held until `release`; NULL: it cannot be read. */
 static cached *acquire(run_feed *r, int64_t number)
 {
-    rp_frame frame;
+    cached fresh;
     pthread_mutex_lock(&r->lock);
     cached *c = find(r, number);
     if (!c) {
@@ -74,12 +100,9 @@ static cached *acquire(run_feed *r, int64_t number)
         pthread_mutex_lock(&r->lock);
         c = find(r, number); /* somebody else may have read it meanwhile */
         pthread_mutex_unlock(&r->lock);
-        bool read = !c && run_folder_read(&r->folder, number, &frame) == RP_OK;
+        bool read = !c && read_all(r, number, &fresh);
         pthread_mutex_lock(&r->lock);
-        if (read && !(c = keep(r, number, &frame)))
-            rp_frame_free(&frame);
-        else if (!read)
-            c = find(r, number);
+        c = read ? keep(r, &fresh) : find(r, number);
         pthread_mutex_unlock(&r->reading);
     }
     if (c) {
@@ -88,6 +111,17 @@ static cached *acquire(run_feed *r, int64_t number)
     }
     pthread_mutex_unlock(&r->lock);
     return c;
+}
+
+/* Fields of the nodes of a frame that is held, where a run has written them. */
+static const rp_frame *nodes_of(run_feed *r, cached *c)
+{
+    pthread_mutex_lock(&r->reading);
+    if (!c->nodes_read && run_folder_nodes(&r->folder, c->number, &c->nodes) != RP_OK)
+        memset(&c->nodes, 0, sizeof c->nodes);
+    c->nodes_read = true;
+    pthread_mutex_unlock(&r->reading);
+    return c->nodes.count > 0 ? &c->nodes : NULL;
 }
 
 static void release(run_feed *r, cached *c)
@@ -236,60 +270,22 @@ static bool set_colour(run_feed *r, client *c, const message *m)
 
 /* ---- the probe ---- */
 
-static int64_t id_of(const rp_frame *frame, int64_t i)
-{
-    const rp_field_view *v = rp_frame_field(frame, "id");
-    return v && v->info.type == RP_I64 ? ((const int64_t *)v->data)[i] : i;
-}
-
 /* The particle that was sent as number `index` of a frame thinned by `stride`; -1: none. */
 static int64_t sent_particle(const rp_frame *frame, uint32_t stride, int64_t index)
 {
     uint32_t least = wire_stride(frame->count, WIRE_MOST_GRAINS);
+    const rp_field_view *ids = rp_frame_field(frame, "id");
     stride = stride > least ? stride : least;
     for (int64_t i = 0; i < frame->count; i++)
-        if (wire_keeps(id_of(frame, i), stride) && index-- == 0)
+        if (wire_keeps(wire_id(ids, i), stride) && index-- == 0)
             return i;
     return -1;
-}
-
-static double value_at(const rp_field_view *v, int c, int64_t i)
-{
-    int64_t at = c * v->stride + i;
-    switch (v->info.type) {
-    case RP_F64: return ((const double *)v->data)[at];
-    case RP_F32: return (double)((const float *)v->data)[at];
-    case RP_I32: return (double)((const int32_t *)v->data)[at];
-    default: return (double)((const int64_t *)v->data)[at];
-    }
-}
-
-static void put_values(FILE *to, const rp_frame *frame, int64_t i)
-{
-    fputs(",\"values\":[", to);
-    for (int f = 0; f < frame->field_count; f++) {
-        const rp_field_view *v = &frame->fields[f];
-        fprintf(to, "%s{\"name\":", f ? "," : "");
-        json_quote(to, v->info.name);
-        fputs(",\"unit\":", to);
-        json_quote(to, v->info.unit ? v->info.unit : "");
-        fputs(",\"value\":[", to);
-        for (int c = 0; c < v->info.components; c++) {
-            double value = value_at(v, c, i);
-            if (value - value == 0)
-                fprintf(to, "%s%.9g", c ? "," : "", value);
-            else
-                fprintf(to, "%snull", c ? "," : "");
-        }
-        fputs("]}", to);
-    }
-    fputs("]", to);
 }
 
 /* Where the grain was and will be: one in so many frames of the run. */
 static void put_path(FILE *to, run_feed *r, int64_t id)
 {
-    enum { PLACES = 24, MOST = 400000 };
+    enum { PLACES = 24 };
     fputs(",\"path\":[", to);
     pthread_mutex_lock(&r->lock);
     int64_t count = r->folder.count, n = 0, before = -1;
@@ -305,13 +301,12 @@ static void put_path(FILE *to, run_feed *r, int64_t id)
     for (int64_t k = 0; k < n; k++) {
         cached *c = acquire(r, numbers[k]);
         const rp_field_view *x = c ? rp_frame_field(&c->frame, "position") : NULL;
-        for (int64_t i = 0; x && c->frame.count <= MOST && i < c->frame.count; i++)
-            if (id_of(&c->frame, i) == id) {
-                fprintf(to, "%s[%.7g,%.7g,%.7g,%.7g]", first ? "" : ",", c->frame.time, value_at(x, 0, i), value_at(x, 1, i),
-                        value_at(x, 2, i));
-                first = false;
-                break;
-            }
+        int64_t i = x ? probe_find(&c->frame, id) : -1;
+        if (i >= 0) {
+            fprintf(to, "%s[%.7g,%.7g,%.7g,%.7g]", first ? "" : ",", c->frame.time, wire_number(x, 0, i), wire_number(x, 1, i),
+                    wire_number(x, 2, i));
+            first = false;
+        }
         if (c)
             release(r, c);
     }
@@ -325,10 +320,10 @@ static bool probe(run_feed *r, client *c, const message *m)
     char *text = NULL;
     size_t size = 0;
     FILE *to = i >= 0 ? open_memstream(&text, &size) : NULL;
-    int64_t id = to ? id_of(&at->frame, i) : 0;
+    int64_t id = to ? wire_id(rp_frame_field(&at->frame, "id"), i) : 0;
     if (to) {
         fprintf(to, "{\"type\":\"probe\",\"frame\":%lld,\"id\":%lld", (long long)m->frame, (long long)id);
-        put_values(to, &at->frame, i);
+        probe_put_values(to, &at->frame, i);
     }
     if (at)
         release(r, at);
@@ -357,6 +352,11 @@ static bool on_message(feed *f, client *c, const message *m)
         wish.stride = m->stride;
         client_set_wish(c, &wish);
         return true;
+    case MESSAGE_ARROWS:
+        wish = client_wish(c);
+        memcpy(wish.arrows, m->field, sizeof wish.arrows);
+        client_set_wish(c, &wish);
+        return true;
     case MESSAGE_PROBE:
         return probe(r, c, m);
     default:
@@ -370,10 +370,12 @@ static feed_answer fill(feed *f, client *c, feed_request *request, wire_buffer *
     cached *at = acquire(r, request->frame);
     rp_result result = RP_NOT_FOUND;
     if (at) {
-        result = wire_pack(&at->frame, rp_scene_sim_def(r->folder.scene), &r->folder.palette, &request->wish, 0, out);
+        wire_content content = { .frame = &at->frame, .fibres = &at->fibres.view, .nodes = request->wish.arrows[0] ? nodes_of(r, at) : NULL };
+        result = wire_pack(&content, rp_scene_sim_def(r->folder.scene), &r->folder.palette, &request->wish, 0, out);
         if (result == RP_BAD_ARGUMENT) { /* this frame has not the field: better its materials than nothing */
-            wire_wish plain = { .field = "material", .stride = request->wish.stride };
-            result = wire_pack(&at->frame, rp_scene_sim_def(r->folder.scene), &r->folder.palette, &plain, 0, out);
+            wire_wish plain = request->wish;
+            strcpy(plain.field, "material");
+            result = wire_pack(&content, rp_scene_sim_def(r->folder.scene), &r->folder.palette, &plain, 0, out);
         }
         release(r, at);
         pthread_mutex_lock(&r->lock);
@@ -435,7 +437,7 @@ void run_feed_close(feed *f)
     if (r->following)
         pthread_join(r->follower, NULL);
     for (int k = 0; k < CACHE; k++)
-        rp_frame_free(&r->cache[k].frame);
+        forget(&r->cache[k]);
     run_folder_close(&r->folder);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->reading);

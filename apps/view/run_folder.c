@@ -65,19 +65,49 @@ bool run_folder_scan(run_folder *r)
     return false;
 }
 
+/* Opens PREFIX_000012.vtkhdf among the frames, an ordinary file only; its descriptor, and a path to what was opened whatever its name leads
+ * to by then. -1: there is none. */
+static int open_numbered(const run_folder *r, const char *prefix, int64_t number, char path[64])
+{
+    snprintf(path, 64, "%s_%06lld.vtkhdf", prefix, (long long)number);
+    int fd = openat(r->frames_fd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat facts;
+    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static rp_result read_frame(const run_folder *r, const char *prefix, int64_t number, rp_frame *out)
+{
+    char path[64];
+    int fd = open_numbered(r, prefix, number, path);
+    if (fd < 0)
+        return RP_NOT_FOUND;
+    rp_result result = rp_frame_read(path, out);
+    close(fd);
+    return result;
+}
+
 rp_result run_folder_read(const run_folder *r, int64_t number, rp_frame *out)
 {
-    char name[64];
-    snprintf(name, sizeof name, "frame_%06lld.vtkhdf", (long long)number);
-    int fd = openat(r->frames_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct stat facts;
-    if (fd < 0 || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        if (fd >= 0)
-            close(fd);
+    return read_frame(r, "frame", number, out);
+}
+
+rp_result run_folder_nodes(const run_folder *r, int64_t number, rp_frame *out)
+{
+    return read_frame(r, "grid", number, out);
+}
+
+rp_result run_folder_fibres(const run_folder *r, int64_t number, rp_fibres_frame *out)
+{
+    char path[64];
+    int fd = rp_scene_sim_def(r->scene)->fibres_count > 0 ? open_numbered(r, "fibres", number, path) : -1;
+    if (fd < 0)
         return RP_NOT_FOUND;
-    }
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd); /* the file that was opened, whatever its name leads to now */
-    rp_result result = rp_frame_read(name, out);
+    rp_result result = rp_fibres_read(path, out);
     close(fd);
     return result;
 }
@@ -152,6 +182,19 @@ void run_folder_list(const run_folder *r, FILE *to)
 
 /* ---- ranges ---- */
 
+/* By grains and fibres; right when either has the field. */
+static rp_result widen_both(const run_folder *r, const rp_frame *frame, const char *field, double range[2])
+{
+    rp_result result = wire_widen(frame, field, range);
+    rp_fibres_frame fibres;
+    if (run_folder_fibres(r, frame->index, &fibres) == RP_OK) {
+        rp_result also = wire_widen_fibres(&fibres.view, field, range);
+        result = also == RP_OK ? also : result;
+        rp_fibres_free(&fibres);
+    }
+    return result;
+}
+
 rp_result run_folder_range(const run_folder *r, const char *field, double range[2])
 {
     enum { LOOKS = 5 };
@@ -167,7 +210,7 @@ rp_result run_folder_range(const run_folder *r, const char *field, double range[
         if (run_folder_read(r, r->numbers[i], &frame) != RP_OK)
             continue; /* said when it is asked for */
         if (frame.step > 0 || r->count == 1 || k == LOOKS - 1) /* before the first step fields of the nodes are zero */
-            result = wire_widen(&frame, field, range);
+            result = widen_both(r, &frame, field, range);
         rp_frame_free(&frame);
     }
     if (!(range[0] <= range[1]))

@@ -24,6 +24,9 @@ void run_folder_close(run_folder *r);
 bool run_folder_scan(run_folder *r);
 /* Reads the frame of this number. */
 rp_result run_folder_read(const run_folder *r, int64_t number, rp_frame *out);
+/* The fibres and the fields of the nodes that were written with it; RP_NOT_FOUND when there are none. */
+rp_result run_folder_fibres(const run_folder *r, int64_t number, rp_fibres_frame *out);
+rp_result run_folder_nodes(const run_folder *r, int64_t number, rp_frame *out);
 /* `{"type":"table",…}` of stats.csv, thinned to at most `most` rows; NULL when there is none. Free it. */
 char *run_folder_table(const run_folder *r, int64_t most);
 /* ,"frames":[0,1,…] */

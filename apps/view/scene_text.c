@@ -77,10 +77,11 @@ static void put_bodies(FILE *to, const scene_text *t)
     fputs("]", to);
 }
 
-static void put_fields(FILE *to, const rp_frame *frame)
+static void put_fields(FILE *to, const rp_sim_def *sim, const rp_frame *frame)
 {
+    int n = 0;
     fputs(",\"fields\":[", to);
-    for (int f = 0, n = 0; f < frame->field_count; f++) {
+    for (int f = 0; f < frame->field_count; f++) {
         const rp_field_info *info = &frame->fields[f].info;
         if (strcmp(info->name, "material") == 0 || info->components == 9)
             continue;
@@ -90,7 +91,43 @@ static void put_fields(FILE *to, const rp_frame *frame)
         json_quote(to, info->unit ? info->unit : "");
         fprintf(to, ",\"components\":%d}", info->components);
     }
+    if (sim->fibres_count > 0)
+        fprintf(to, "%s{\"name\":\"tension\",\"unit\":\"N\",\"components\":1}", n ? "," : "");
     fputs("]", to);
+}
+
+/* Colours that the grains of each material have, as often as they have them, and which material a place of the palette is of. */
+static void put_mixes(FILE *to, const wire_palette *p)
+{
+    enum { MIXED = 64 };
+    fputs(",\"mixes\":[", to);
+    for (int m = 0; m <= p->material_count; m++) {
+        fputs(m ? ",[" : "[", to);
+        for (int k = 0; k < MIXED; k++) {
+            uint8_t rgb[3];
+            rp_palette_pick(&p->materials[m], k, rgb);
+            fprintf(to, "%s[%d,%d,%d]", k ? "," : "", rgb[0], rgb[1], rgb[2]);
+        }
+        fputs("]", to);
+    }
+    fputs("],\"rows\":[", to);
+    for (int c = 0; c < p->count; c++) {
+        int row = 0;
+        for (int m = 0; m <= p->material_count; m++)
+            row = p->first[m] <= c && p->first[m] >= p->first[row] ? m : row;
+        fprintf(to, "%s%d", c ? "," : "", row);
+    }
+    fputs("]", to);
+}
+
+/* Particles of these stand for many grains each; those of others are balls. */
+static bool is_continuum(const char *method)
+{
+    static const char *const names[] = { "nonsmooth", "elastoplastic", "diphasic" };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(method, names[k]) == 0)
+            return true;
+    return false;
 }
 
 static void put_colours(FILE *to, const wire_palette *p)
@@ -149,14 +186,17 @@ char *scene_text_make(const scene_text *t)
     fputs(",\"method\":", to);
     json_quote(to, sim->method);
     fprintf(to, ",\"dim\":%d,\"cell\":%.9g,\"rate\":%.9g,\"duration\":%.9g", sim->dim, sim->cell_size, sim->frame_rate, sim->duration);
+    fprintf(to, ",\"fluid\":%s,\"fibres\":%d,\"fine\":%.9g", sim->fluid ? "true" : "false", sim->fibres_count, out->upsample);
     fputs(",\"colour\":", to);
     json_quote(to, out->colour && out->colour[0] ? out->colour : "material");
     scene_text_vector(to, "lower", sim->lower);
     scene_text_vector(to, "upper", sim->upper);
     scene_text_vector(to, "gravity", sim->gravity);
     put_stage(to, t);
-    put_fields(to, t->first);
+    put_fields(to, sim, t->first);
     put_colours(to, t->palette);
+    put_mixes(to, t->palette);
+    fprintf(to, ",\"continuum\":%s", is_continuum(sim->method) ? "true" : "false");
     put_bodies(to, t);
     fprintf(to, "%s}", t->more ? t->more : "");
     if (fclose(to) != 0) {

@@ -116,7 +116,7 @@ static void frames_come_back(void **state)
     wire_buffer b = { 0 };
     wire_wish wish = { .field = "velocity", .low = 0, .high = 999 };
     assert_int_equal(wire_palette_make(&sim, &palette), RP_OK);
-    assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &b), RP_OK);
+    assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &b), RP_OK);
     wire_header h;
     assert_true(wire_read_header(b.bytes, b.size, &h));
     assert_int_equal(h.count, N);
@@ -125,7 +125,7 @@ static void frames_come_back(void **state)
     assert_int_equal(h.serial, 5);
     assert_int_equal(h.bodies, 1);
     assert_true(h.time == 1.25);
-    assert_int_equal(h.flags, WIRE_VALUE | WIRE_RADIUS);
+    assert_int_equal(h.flags, WIRE_VALUE | WIRE_RADIUS | WIRE_TONE);
     assert_true(fabs((double)h.radius - rp_stage_radius(&sim, 2e-6, 0)) < 1e-7);
     const uint8_t *at = b.bytes + WIRE_HEADER + WIRE_LOOK + WIRE_BODY;
     for (int i = 0; i < N; i++)
@@ -152,7 +152,7 @@ static void frames_come_back(void **state)
     /* thinned: those that the hash keeps, in their order */
     wish.stride = 4;
     strcpy(wish.field, "material");
-    assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &b), RP_OK);
+    assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &b), RP_OK);
     assert_true(wire_read_header(b.bytes, b.size, &h));
     uint32_t kept = 0;
     for (int i = 0; i < N; i++)
@@ -170,10 +170,10 @@ static void frames_come_back(void **state)
             assert_true(abs(rgb[c] - palette.colours[at[k]][c]) <= 3);
     }
     strcpy(wish.field, "taste");
-    assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &b), RP_BAD_ARGUMENT);
+    assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &b), RP_BAD_ARGUMENT);
     f.count = 0, f.field_count = 0, f.body_count = 0;
     strcpy(wish.field, "material");
-    assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &b), RP_OK);
+    assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &b), RP_OK);
     assert_true(wire_read_header(b.bytes, b.size, &h));
     assert_int_equal(h.count, 0);
     wire_buffer_free(&b);
@@ -195,10 +195,10 @@ static void cut_frames_are_thinned_ones(void **state)
     for (uint32_t times = 1; times <= 16; times *= 2) {
         wire_buffer cut = { 0 }, thin = { 0 };
         wish.stride = 1;
-        assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &cut), RP_OK);
+        assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &cut), RP_OK);
         wire_thin(&cut, times);
         wish.stride = times;
-        assert_int_equal(wire_pack(&f, &sim, &palette, &wish, 5, &thin), RP_OK);
+        assert_int_equal(wire_pack(&(wire_content){ .frame = &f }, &sim, &palette, &wish, 5, &thin), RP_OK);
         wire_header h;
         assert_true(wire_read_header(cut.bytes, cut.size, &h));
         assert_int_equal(h.stride, times);

@@ -96,6 +96,8 @@ RP_API rp_result rp_upsample_fill(rp_upsample *upsample, const rp_shape *hull, c
 RP_API rp_result rp_upsample_add(rp_upsample *upsample, const double position[3], const double velocity[3], int64_t guide, const rp_frame *bodies);
 /* One grain. */
 RP_API rp_result rp_upsample_put(rp_upsample *upsample, const double position[3], const double velocity[3]);
+/* For the steps that follow. */
+RP_API void rp_upsample_set_gravity(rp_upsample *upsample, const double gravity[3]);
 /* One step of length dt, about 1/60 s. Bodies stand as in the frame, at the end of the step; no point of them went farther than
  * `bodies_moved` in it. Same bytes for any number of threads, and for each grain whatever the others are. */
 RP_API rp_result rp_upsample_step(rp_upsample *upsample, const rp_guides *guides, const rp_frame *bodies, double bodies_moved, double dt);

@@ -523,6 +523,12 @@ rp_result rp_upsample_put(rp_upsample *u, const double position[3], const double
     return RP_OK;
 }
 
+void rp_upsample_set_gravity(rp_upsample *u, const double gravity[3])
+{
+    memcpy(u->def.gravity, gravity, sizeof u->def.gravity);
+    wake(u);
+}
+
 rp_result rp_upsample_step(rp_upsample *u, const rp_guides *guides, const rp_frame *bodies, double bodies_moved, double dt)
 {
     rp__obstacles o = { 0 };

@@ -58,7 +58,7 @@ class Browser:
         text, _, self.pending = self.pending.partition(b"\0")
         return json.loads(text)
 
-    def call(self, method, params=None, limit=60):
+    def call(self, method, params=None, limit=300):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params or {}}
         if self.session:
@@ -89,14 +89,14 @@ class Browser:
             self.call(f"{domain}.enable")
         self.call("Page.navigate", {"url": url})
 
-    def evaluate(self, expression, limit=60):
+    def evaluate(self, expression, limit=300):
         result = self.call("Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True}, limit)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails'].get('exception', {}).get('description')}")
         return result["result"].get("value")
 
-    def wait(self, expression, limit=60):
-        """Until the expression is true."""
+    def wait(self, expression, limit=300):
+        """Until the expression is true. The limit is for what never comes true; nothing is ever asserted by the clock."""
         end = time.monotonic() + limit
         while True:
             try:
@@ -178,6 +178,6 @@ class Server:
 
     def stop(self):
         self.process.terminate()
-        code = self.process.wait(20)
+        code = self.process.wait(300)
         self.process.stdout.close()
         return code

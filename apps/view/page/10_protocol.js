@@ -1,6 +1,6 @@
 /* ---- frames as the server sends them: see docs/viewer.md ---- */
 
-const FLAG_PALETTE = 1, FLAG_VALUE = 2, FLAG_RADIUS = 4, FLAG_TWO = 8;
+const FLAG_PALETTE = 1, FLAG_VALUE = 2, FLAG_RADIUS = 4, FLAG_TWO = 8, FLAG_FIBRES = 16, FLAG_ARROWS = 32, FLAG_FINE = 64, FLAG_TONE = 128;
 
 const crcTable = (() => {
   const t = new Uint32Array(256);
@@ -28,13 +28,14 @@ function readFrame(buffer, check) {
   const f = { flags: view.getUint32(4, true), frame: Number(view.getBigUint64(8, true)), time: view.getFloat64(16, true), lower: [], size: [],
     count: view.getUint32(48, true), bodyCount: view.getUint32(52, true), stride: view.getUint32(56, true), crc: view.getUint32(60, true),
     radius: view.getFloat32(64, true), low: view.getFloat32(68, true), high: view.getFloat32(72, true), total: view.getUint32(76, true),
-    step: Number(view.getBigUint64(80, true)), serial: view.getUint32(88, true), bytes: buffer.byteLength, bodies: [] };
+    step: Number(view.getBigUint64(80, true)), serial: view.getUint32(88, true), more: view.getUint32(92, true), bytes: buffer.byteLength, bodies: [], fibres: null, arrows: null };
   for (let d = 0; d < 3; d++) {
     f.lower.push(view.getFloat32(24 + 4 * d, true));
     f.size.push(view.getFloat32(36 + 4 * d, true));
   }
-  const colour = f.flags & (FLAG_PALETTE | FLAG_VALUE) ? 1 : 0, radius = f.flags & FLAG_RADIUS ? 1 : 0;
-  if (buffer.byteLength !== 96 + 32 * f.bodyCount + f.count * (6 + colour + radius))
+  const colour = f.flags & (FLAG_PALETTE | FLAG_VALUE) ? 1 : 0, radius = f.flags & FLAG_RADIUS ? 1 : 0, tone = f.flags & FLAG_TONE ? 1 : 0;
+  const grains = f.count * (6 + colour + radius + tone), end = 96 + 32 * f.bodyCount + (f.more ? 4 * Math.ceil(grains / 4) : grains);
+  if (buffer.byteLength !== end + f.more)
     throw new Error('a frame was cut short');
   if (check && crc32(new Uint8Array(buffer), 60) !== f.crc)
     throw new Error('a frame was damaged on its way');
@@ -50,7 +51,50 @@ function readFrame(buffer, check) {
   f.colours = colour ? new Uint8Array(buffer, at, f.count) : null;
   at += colour * f.count;
   f.radii = radius ? new Uint8Array(buffer, at, f.count) : null;
+  at += radius * f.count;
+  f.tones = tone ? new Uint8Array(buffer, at, f.count) : null;
+  readMore(f, buffer, end);
   return f;
+}
+
+/* Fibres and arrows, after the grains. */
+function readMore(f, buffer, at) {
+  const view = new DataView(buffer);
+  if (f.flags & FLAG_FIBRES) {
+    const count = view.getUint32(at, true), nodes = view.getUint32(at + 4, true), fibres = at + 16, first = fibres + 8 * count;
+    f.fibres = { count, nodes, radius: view.getFloat32(at + 8, true), values: view.getUint32(at + 12, true) === 1, kinds: new DataView(buffer, fibres, 8 * count),
+      positions: new Uint16Array(buffer, first, 4 * nodes), bytes: new Uint8Array(buffer, first, 8 * nodes) };
+    at = first + 8 * nodes;
+  }
+  if (f.flags & FLAG_ARROWS) {
+    const count = view.getUint32(at, true);
+    f.arrows = { count, longest: view.getFloat32(at + 4, true), width: view.getFloat32(at + 8, true), positions: new Uint16Array(buffer, at + 16, 6 * count), vectors: new Int16Array(buffer, at + 16, 6 * count) };
+  }
+}
+
+/* Pieces of fibres from node to node: x y z and radius of both ends (negative where the fibre ends there, cut off flat), and the colour bytes r g b a: a below 255: a value instead. */
+function fibrePieces(f) {
+  const { count, nodes, positions: q, bytes, kinds, radius, values } = f.fibres, pieces = Math.max(0, nodes - count);
+  const ends = new Float32Array(8 * pieces), colours = new Uint8Array(4 * pieces);
+  let n = 0, node = 0;
+  for (let k = 0; k < count; k++) {
+    const begin = node, last = node + kinds.getUint32(8 * k, true) - 1;
+    for (; node < last; node++, n++) {
+      for (let e = 0; e < 2; e++) {
+        for (let d = 0; d < 3; d++)
+          ends[8 * n + 4 * e + d] = f.lower[d] + f.size[d] * q[4 * (node + e) + d] / 65535;
+        ends[8 * n + 4 * e + 3] = (node + e === begin || node + e === last ? -1 : 1) * radius * bytes[8 * (node + e) + 6] / 255;
+      }
+      if (values)
+        colours[4 * n] = bytes[8 * node + 7];
+      else
+        for (let c = 0; c < 3; c++)
+          colours[4 * n + c] = kinds.getUint8(8 * k + 4 + c);
+      colours[4 * n + 3] = values ? 0 : 255;
+    }
+    node++;
+  }
+  return { ends, colours, count: n };
 }
 
 function grainPosition(f, i) {

@@ -24,6 +24,7 @@ class Drawer {
     this.contact = this.program(FULL_VERTEX, CONTACT_FRAGMENT, '');
     this.light = this.program(FULL_VERTEX, LIGHT_FRAGMENT, '');
     this.copy = this.program(FULL_VERTEX, COPY_FRAGMENT, '');
+    this.setUpMore();
     this.grains = { buffer: gl.createBuffer(), array: gl.createVertexArray(), count: 0 };
     this.none = gl.createVertexArray();
     this.lines = { buffer: gl.createBuffer(), array: gl.createVertexArray() };
@@ -34,6 +35,7 @@ class Drawer {
     gl.bindVertexArray(null);
     this.palette = this.lookup();
     this.map = this.lookup();
+    this.mixes = null;
     this.targets = null;
     this.shadow = null;
     this.meshes = [];
@@ -73,9 +75,20 @@ class Drawer {
 
   setColours(texture, list) {
     const gl = this.gl, bytes = new Uint8Array(1024).fill(255);
-    list.forEach((c, k) => bytes.set(c, 4 * k));
+    list.forEach((c, k) => bytes.set(c, 4 * k)); /* the fourth number of a colour: its row of mixes */
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+  }
+
+  setMixes(mixes) {
+    const gl = this.gl, bytes = new Uint8Array(mixes.flatMap(row => row.flatMap(c => [...c, 255])));
+    gl.deleteTexture(this.mixes);
+    this.mixes = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.mixes);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA8, 64, mixes.length);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, 64, mixes.length, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
   }
 
   target(format, width, height, filter) {
@@ -150,7 +163,8 @@ class Drawer {
 
   setScene(scene) {
     this.scene = scene;
-    this.setColours(this.palette, scene.palette);
+    this.setColours(this.palette, scene.palette.map((c, k) => [...c, scene.rows[k]]));
+    this.setMixes(scene.mixes);
     this.setColours(this.map, scene.map);
     this.meshes = [];
     scene.bodies.forEach((b, k) => this.addBody(k, b));
@@ -189,7 +203,7 @@ class Drawer {
     gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STREAM_DRAW);
     gl.enableVertexAttribArray(0);
     gl.vertexAttribPointer(0, 3, gl.UNSIGNED_SHORT, true, 6, 0);
-    for (const [place, array] of [[1, frame.colours], [2, frame.radii]])
+    for (const [place, array] of [[1, frame.colours], [2, frame.radii], [3, frame.tones]])
       if (array) {
         gl.enableVertexAttribArray(place);
         gl.vertexAttribPointer(place, 1, gl.UNSIGNED_BYTE, true, 1, array.byteOffset - at);
@@ -198,6 +212,7 @@ class Drawer {
         gl.vertexAttrib1f(place, 1);
       }
     gl.bindVertexArray(null);
+    this.setMore(frame);
   }
 
   use(p, values) {
@@ -238,9 +253,20 @@ class Drawer {
   }
 
   grainUniforms(options) {
-    const f = this.frame, thin = Math.cbrt(f.stride);
-    return { lower: f.lower, size: f.size, radius: f.radius * options.grainSize * thin, slice: options.slice || [0, 0, 0, 1],
+    const f = this.frame, thin = Math.cbrt(f.stride), split = this.splitOf(options);
+    return { split, rough: split > 1 || f.flags & FLAG_FINE ? 0.16 : 0, values: f.flags & FLAG_VALUE ? 1 : 0, mixes: this.mixes, lower: f.lower, size: f.size, radius: f.radius * options.grainSize * thin, fine: f.flags & FLAG_FINE ? 1 : 0, slice: options.slice || [0, 0, 0, 1],
       colours: f.flags & FLAG_VALUE ? this.map : this.palette };
+  }
+
+  /* Into how many grains a particle is split; 1: it is shown as a ball. */
+  splitOf(options) {
+    const f = this.frame;
+    return options.sand && f && f.tones && f.count && f.stride === 1 && !(f.flags & FLAG_TWO) ? Math.max(1, Math.min(28, Math.round(3e5 / f.count))) : 1;
+  }
+
+  drawGrains(split) {
+    this.gl.bindVertexArray(this.grains.array);
+    this.gl.drawArraysInstanced(this.gl.POINTS, 0, this.grains.count, split);
   }
 
   drawShadows(options, sun) {
@@ -251,9 +277,10 @@ class Drawer {
     gl.clear(gl.DEPTH_BUFFER_BIT);
     if (this.frame && this.grains.count) {
       this.use(this.grainShadow, { ...this.grainUniforms(options), view, proj, pixels: s.size, orthographic: 1 });
-      gl.bindVertexArray(this.grains.array);
-      gl.drawArrays(gl.POINTS, 0, this.grains.count);
+      this.drawGrains(this.splitOf(options));
     }
+    if (options.fibres)
+      this.drawFibres(this.fibreShadow, options, view, proj, s.size, 1);
     if (options.bodies)
       this.eachBody((m, model) => {
         if (m.body.container)
@@ -271,9 +298,10 @@ class Drawer {
     if (this.frame && this.grains.count) {
       const exact = options.full && this.grains.count <= 400000;
       this.use(exact ? this.exact : this.flat, { ...this.grainUniforms(options), view, proj, pixels: this.size[1], orthographic: options.camera.orthographic ? 1 : 0 });
-      gl.bindVertexArray(this.grains.array);
-      gl.drawArrays(gl.POINTS, 0, this.grains.count);
+      this.drawGrains(this.splitOf(options));
     }
+    if (options.fibres)
+      this.drawFibres(this.fibre, options, view, proj, this.size[1], options.camera.orthographic ? 1 : 0);
     if (options.bodies)
       this.eachBody((m, model) => {
         if (m.body.container)
@@ -290,7 +318,7 @@ class Drawer {
   }
 
   drawOver(options, view, proj) {
-    const gl = this.gl;
+    const gl = this.gl, scene = this.scene;
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.targets.over);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -302,10 +330,15 @@ class Drawer {
         this.use(this.glass, { model, view, proj, paint: m.body.colour, opacity: 0.13 });
         this.drawMesh(m);
       });
+    if (scene.fluid) { /* what is under water looks so */
+      this.use(this.glass, { model: IDENTITY, view, proj, paint: [0.36, 0.56, 0.66], opacity: 0.1 });
+      this.drawMesh(this.walls);
+    }
     if (options.walls) {
       this.use(this.glass, { model: IDENTITY, view, proj, paint: [0.45, 0.5, 0.6], opacity: 0.12 });
       this.drawMesh(this.walls);
     }
+    this.drawArrows(options, view, proj);
     if (options.path && options.path.length > 1) {
       gl.disable(gl.DEPTH_TEST);
       this.use(this.line, { model: IDENTITY, view, proj, paint: [0.75, 0.12, 0.08], opacity: 0.9 });
@@ -347,7 +380,7 @@ class Drawer {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     this.drawSolids(options, view, proj);
-    const t = this.targets, unproject = invert(proj), pixel = [1 / width, 1 / height], grain = this.frame ? this.frame.radius * options.grainSize : 0.01 * this.reach;
+    const t = this.targets, unproject = invert(proj), pixel = [1 / width, 1 / height], grain = this.frame && this.frame.count ? this.frame.radius * options.grainSize / Math.cbrt(this.splitOf(options)) : this.fibres.count ? this.fibres.radius : 0.01 * this.reach;
     const reach = [Math.max(2.2 * grain, 0.004 * this.reach), Math.max(9 * grain, 0.05 * this.reach)];
     if (options.full)
       this.fullScreen(t.contacts, this.contact, { depths: t.depth, normals: t.normal, unproject, reach, pixel, perMetre: 0.5 * height * proj[5], orthographic: camera.orthographic ? 1 : 0 });

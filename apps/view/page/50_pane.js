@@ -129,8 +129,10 @@ class Pane {
   show(f) {
     this.frame = f;
     this.drawer.setFrame(f);
-    this.note.textContent = f.stride > 1 ? `thinned: ${f.count.toLocaleString('en')} of ${f.total.toLocaleString('en')} grains` : '';
-    this.canvas.setAttribute('aria-label', `${this.scene.title || this.scene.name}: ${f.total} grains at ${f.time.toFixed(3)} s; arrow keys turn the view`);
+    this.note.textContent = [f.stride > 1 ? `thinned: ${f.count.toLocaleString('en')} of ${f.total.toLocaleString('en')} grains` : '',
+      f.arrows ? `arrows: ${this.app.arrows}, at most ${shortNumber(f.arrows.longest)} ${this.app.units[this.app.arrows] || ''}` : ''].filter(t => t).join('; ');
+    const what = f.total || !f.fibres ? `${f.total} grains` : `${f.fibres.count} fibres`;
+    this.canvas.setAttribute('aria-label', `${this.scene.title || this.scene.name}: ${what} at ${f.time.toFixed(3)} s; arrow keys turn the view`);
     this.app.redraw();
   }
 
@@ -248,20 +250,23 @@ class Pane {
     if (i < 0) {
       this.probed = null;
       this.app.showProbe(this, null);
+      if (this.scene.mode === 'play')
+        this.source.send({ type: 'probe', down: false });
       return;
     }
+    const live = this.scene.mode === 'play';
     this.probed = { position: grainPosition(f, i), frame: f.frame, path: [] };
     this.app.showProbe(this, { position: this.probed.position, value: f.colours && f.flags & FLAG_VALUE ? f.low + (f.high - f.low) * f.colours[i] / 255 : null });
-    this.source.send({ type: 'probe', frame: f.frame, index: i, stride: f.stride });
+    this.source.send(live ? { type: 'probe', down: true, position: this.probed.position } : { type: 'probe', frame: f.frame, index: i, stride: f.stride });
   }
 
   draw() {
     if (!this.scene || !this.camera)
       return;
     const app = this.app;
-    this.drawer.draw({ camera: this.camera, full: app.look === 'full', grainSize: app.grainSize, bodies: app.showBodies, walls: app.showWalls, slice: app.slicePlane(this),
+    this.drawer.draw({ camera: this.camera, full: app.look === 'full', grainSize: app.grainSize, sand: app.sand, bodies: app.showBodies, walls: app.showWalls, fibres: app.showFibres, arrows: app.arrows, arrowSize: app.arrowSize, slice: app.slicePlane(this),
       path: this.probed ? this.probed.path : null });
-    const show = this.probed && this.frame && (this.scene.mode === 'view') && this.probed.position;
+    const show = this.probed && this.frame && this.probed.position;
     this.mark.hidden = !show;
     if (show) {
       const p = project(this.camera, this.aspect, this.probed.position);

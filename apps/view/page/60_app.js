@@ -17,6 +17,11 @@ class App {
     this.grainSize = 1;
     this.showBodies = true;
     this.showWalls = false;
+    this.showFibres = true;
+    this.arrows = '';
+    this.arrowSize = 1;
+    this.sand = false;
+    this.units = {};
     this.saved = [];
     this.drawn = 0;
     this.plot = new Plot(byId('plot'));
@@ -59,6 +64,8 @@ class App {
     }
     if (this.field !== 'material')
       this.sendColour(pane);
+    if (this.arrows)
+      pane.source.send({ type: 'arrows', field: this.arrows });
     if (!this.live)
       pane.seek(this.time, 2);
     this.redraw();
@@ -78,6 +85,14 @@ class App {
     }
     this.units = Object.fromEntries(names);
     select.replaceChildren(...names.map(([n, u]) => new Option(u ? `${n} [${u}]` : n, n)));
+    const vectors = scene.exported ? (scene.fluid ? ['fluid_velocity'] : []) : scene.fields.filter(f => f.components === 3 && f.name !== 'position').map(f => f.name);
+    byId('arrows').replaceChildren(new Option('none', ''), ...vectors.map(n => new Option(n, n)));
+    byId('arrows').value = this.arrows = scene.fluid && vectors.includes('fluid_velocity') ? 'fluid_velocity' : '';
+    byId('h-arrows').parentElement.hidden = vectors.length === 0;
+    this.setSand(scene.continuum);
+    byId('sand').parentElement.hidden = scene.dim === 2;
+    byId('show-fibres').parentElement.hidden = !scene.fibres;
+    byId('fine').parentElement.hidden = scene.mode !== 'play' || !(scene.fine > 0) || scene.dim === 2;
     const play = scene.mode === 'play';
     byId('play-tools').hidden = !play;
     byId('back').hidden = false;
@@ -120,6 +135,12 @@ class App {
         pane.seek(this.time, 1);
     } else if (m.type === 'probe')
       this.onprobe(pane, m);
+    else if (m.type === 'probed') {
+      if (!m.position)
+        pane.probed = null;
+      else if (pane.probed)
+        pane.probed.position = m.position;
+    }
     else if (m.type === 'state')
       this.tools.onstate(m);
     else if (m.type === 'error')
@@ -213,7 +234,7 @@ class App {
       byId('time').value = this.live ? p.frames.length - 1 : p.placeAt(this.time);
     byId('time').setAttribute('aria-valuetext', `${this.time.toFixed(3)} seconds`);
     if (f)
-      byId('facts').textContent = `frame ${f.frame}, step ${f.step}, ${f.total.toLocaleString('en')} grains${this.tools.factsText()}, ${this.drawMs ? this.drawMs.toFixed(1) : '–'} ms to draw`;
+      byId('facts').textContent = `frame ${f.frame}, step ${f.step}, ${f.total || !f.fibres ? `${f.total.toLocaleString('en')} grains` : `${f.fibres.count} fibres`}${this.tools.factsText()}, ${this.drawMs ? this.drawMs.toFixed(1) : '–'} ms to draw`;
     this.plot.time = this.time;
   }
 
@@ -229,11 +250,34 @@ class App {
   }
 
   applyColour() {
-    this.colourKey = this.field === 'material' ? 'material' : `${this.field} ${this.given ? this.range : ''}`;
+    this.colourKey = this.keyOfColour();
     this.sendColour(this.first);
     if (this.field === 'material' || this.given)
       this.panes.slice(1).forEach(p => this.sendColour(p));
     this.drawLegend();
+  }
+
+  setArrows(name) {
+    this.arrows = name;
+    byId('arrows').value = name;
+    this.colourKey = this.keyOfColour();
+    for (const p of this.panes) {
+      p.source.send({ type: 'arrows', field: name });
+      p.forget();
+      if (!this.live)
+        p.seek(this.time, 1);
+    }
+    this.redraw();
+  }
+
+  setSand(on) {
+    this.sand = byId('sand').checked = on;
+    this.redraw();
+  }
+
+  /* Frames in memory are of use as long as this is the same. */
+  keyOfColour() {
+    return `${this.field} ${this.field === 'material' || !this.given ? '' : this.range} ${this.arrows}`;
   }
 
   sendColour(pane) {

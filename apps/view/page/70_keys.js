@@ -3,7 +3,7 @@
 const KEYS = [
   ['space', 'play and pause'], [', and .', 'one frame back and on; with Shift ten'], ['Home, End', 'first and last frame'], ['[ and ]', 'slower and faster'],
   ['arrows', 'turn the view; with Shift move it'], ['+ and −', 'nearer and farther'], ['V', 'camera of the scene, which it then follows'], ['1 … 4', 'saved views; with Shift save'],
-  ['C', 'next field of colour; with Shift the one before'], ['L', 'slice'], ['G', 'probe the grain in the middle'], ['P', 'picture, and the command that renders it'], ['B', 'hide and show the settings'], ['?', 'this list']];
+  ['C', 'next field of colour; with Shift the one before'], ['A', 'next field of arrows'], ['L', 'slice'], ['X', 'particles as sand or as balls'], ['G', 'probe the grain in the middle'], ['P', 'picture, and the command that renders it'], ['B', 'hide and show the settings'], ['?', 'this list']];
 const PLAY_KEYS = [['T', 'next tool'], ['I J K L, U O', 'the tool: away, left, near, right, up, down; N M tip it; Escape takes it away'], ['Backspace', 'begin again']];
 
 Object.assign(App.prototype, {
@@ -42,6 +42,11 @@ Object.assign(App.prototype, {
       on(`${name}-view`, 'click', () => this.namedView(name));
     on('lock', 'change', () => byId('lock').checked && this.setCamera(this.first, this.first.camera));
     on('show-bodies', 'change', event => { this.showBodies = event.target.checked; this.redraw(); });
+    on('show-fibres', 'change', event => { this.showFibres = event.target.checked; this.redraw(); });
+    on('sand', 'change', event => this.setSand(event.target.checked));
+    on('fine', 'change', event => this.first.source.send({ type: 'grains', field: event.target.checked ? 'fine' : 'particles' }));
+    on('arrows', 'change', event => this.setArrows(event.target.value));
+    on('arrow-size', 'input', event => { this.arrowSize = Number(event.target.value); this.redraw(); });
     on('show-walls', 'change', event => { this.showWalls = event.target.checked; this.redraw(); });
     on('look', 'change', event => { this.look = event.target.value; this.redraw(); });
     on('grain-size', 'input', event => { this.grainSize = Number(event.target.value); this.redraw(); });
@@ -99,6 +104,11 @@ Object.assign(App.prototype, {
     this.setField(options[k]);
   },
 
+  nextArrows() {
+    const options = [...byId('arrows').options].map(o => o.value);
+    this.setArrows(options[(options.indexOf(this.arrows) + 1) % options.length]);
+  },
+
   /* A control that has the focus keeps the keys it understands. */
   belongsTo(element, event) {
     const tag = element && element.tagName;
@@ -142,6 +152,7 @@ Object.assign(App.prototype, {
       ArrowLeft: () => turnBy(-0.08, 0), ArrowRight: () => turnBy(0.08, 0), ArrowUp: () => turnBy(0, 0.06), ArrowDown: () => turnBy(0, -0.06),
       '+': () => this.setCamera(this.first, zoom(c, 0.92)), '=': () => this.setCamera(this.first, zoom(c, 0.92)), '-': () => this.setCamera(this.first, zoom(c, 1.08)),
       v: () => this.toScene(), c: () => this.nextField(1), C: () => this.nextField(-1),
+      a: () => this.nextArrows(), x: () => this.setSand(!this.sand),
       l: () => { byId('slice-on').checked = !byId('slice-on').checked; this.redraw(); },
       g: () => this.first.probe([0, 0]), p: () => this.picture(), b: () => document.body.classList.toggle('bare'), '?': () => this.showKeys(), Backspace: () => this.live && this.begin() };
     const action = actions[event.key] || actions[event.key.toLowerCase()];
