@@ -24,7 +24,7 @@ typedef struct check {
     bool passed;
 } check;
 
-enum { CHECKS_MOST = 64, PLOTS_MOST = 8, KEYS_MOST = 48 };
+enum { CHECKS_MOST = 64, PLOTS_MOST = 8, KEYS_MOST = 48, VARIANTS_MOST = 4 };
 
 typedef struct validation {
     const char *name;
@@ -44,7 +44,8 @@ typedef struct validation {
     char trouble[1024]; /* why the case could not be carried out; "" when it was */
     bool no_plots;
     int threads;
-    double seconds;
+    const char *variant; /* a "key=value" that every run is made with after its own settings; NULL: none */
+    double seconds;      /* of the processor, all threads */
     int64_t steps, unconverged;
 } validation;
 
@@ -180,6 +181,8 @@ void case_metamorphic(validation *v);
 /* ---- results (validate_report.c) ---- */
 
 void report_table(FILE *stream, const validation *v);
+/* The rows of one case under several variants side by side. */
+void report_variants(FILE *stream, const validation *const *variants, int count);
 bool report_json(const validation *const *cases, int count, const char *path);
 /* The section of one case (DIR/validation/NAME.md) and the page of all sections found there (DIR/validation.md). */
 bool report_section(const validation *v, const char *folder);

@@ -174,10 +174,15 @@ bool run_open(validation *v, run *r, const char *scene, const char *const *set)
     *r = (run){ 0 };
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", v->folder, scene);
+    const char *all[SETTINGS_MOST + 1];
     int count = 0;
-    while (set && set[count])
+    while (set && set[count] && count < SETTINGS_MOST) {
+        all[count] = set[count];
         count++;
-    rp_scene_options options = { .set = set, .set_count = count };
+    }
+    if (v->variant)
+        all[count++] = v->variant;
+    rp_scene_options options = { .set = all, .set_count = count };
     if (rp_scene_load(path, &options, &r->scene) != RP_OK || rp_sim_create(rp_scene_sim_def(r->scene), &r->sim) != RP_OK) {
         validation_trouble(v, "%s: %s", scene, rp_last_error());
         run_close(r);
