@@ -11,6 +11,9 @@
 const validation_case validate_cases[] = {
     { "contact-law", AGAINST_THEORY, case_contact_law },
     { "hydrostatic", AGAINST_THEORY, case_hydrostatic },
+    { "layers", AGAINST_THEORY, case_layers },
+    { "plane-weight", AGAINST_THEORY, case_plane_weight },
+    { "wall-thrust", AGAINST_THEORY, case_wall_thrust },
     { "janssen", AGAINST_THEORY, case_janssen },
     { "free-fall", AGAINST_THEORY, case_free_fall },
     { "drop", AGAINST_THEORY, case_drop },
@@ -19,6 +22,8 @@ const validation_case validate_cases[] = {
     { "incline-rest", AGAINST_THEORY, case_incline_rest },
     { "incline-flow", AGAINST_THEORY, case_incline_flow },
     { "stopping", AGAINST_THEORY, case_stopping },
+    { "rising-floor", AGAINST_THEORY, case_rising_floor },
+    { "tray", AGAINST_THEORY, case_tray },
     { "block-on-plane", AGAINST_THEORY, case_block_on_plane },
     { "bagnold", AGAINST_THEORY, case_bagnold },
     { "bagnold-3d", AGAINST_THEORY, case_bagnold_3d },
