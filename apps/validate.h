@@ -168,6 +168,8 @@ void case_wall_thrust(validation *v);
 /* validate_moving.c */
 void case_rising_floor(validation *v);
 void case_tray(validation *v);
+/* validate_lasting.c */
+void case_lasting(validation *v);
 /* validate_slope.c */
 void case_incline_rest(validation *v);
 void case_incline_flow(validation *v);
@@ -205,6 +207,8 @@ void case_crater_rim(validation *v);
 void case_drag(validation *v);
 /* validate_metamorphic.c */
 void case_metamorphic(validation *v);
+void case_collapse_turned(validation *v);
+void case_galilean(validation *v);
 
 /* ---- results (validate_report.c) ---- */
 

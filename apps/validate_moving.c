@@ -48,7 +48,7 @@ static bool ride(validation *v, const char *scene, const char *sampling, double 
 void case_rising_floor(validation *v)
 {
     static const char *const scenes[][2] = { { "bed", "bed.yaml" }, { "slope at 0.9 \xce\xbc", "slope.yaml" }, { "heap at 0.9 \xce\xbc", "heap.yaml" } };
-    static const double speeds[] = { 0, 0.25e-3, 4e-3, 0.12 };
+    static const double speeds[] = { 0, 0.25e-3, 4e-3, 0.3 };
     double mean = validation_number(v, "way_cells"), far = validation_number(v, "farthest_cells");
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
         for (size_t s = 0; s < sizeof speeds / sizeof *speeds; s++) {

@@ -76,29 +76,30 @@ void report_variants(FILE *stream, const validation *const *variants, int count)
     int rows = 0, agree[VARIANTS_MOST] = { 0 };
     fprintf(stream, "%s: %-*s %11s %9s", variants[0]->name, 60 - (int)strlen(variants[0]->name), "", "reference", "allowed");
     for (int k = 0; k < count; k++) {
-        fprintf(stream, "  %24.24s", variants[k]->variant);
+        fprintf(stream, "  %25.25s", variants[k]->variant);
         rows = variants[k]->check_count > rows ? variants[k]->check_count : rows;
     }
     for (int i = 0; i < rows; i++) {
         for (int k = 0, told = 0; k < count; k++) {
             const check *c = &variants[k]->checks[i];
             if (i >= variants[k]->check_count) {
-                fprintf(stream, told ? "  %24s" : "", "");
+                fprintf(stream, told ? "  %25s" : "", "");
                 continue;
             }
             row_text t = text_of_row(c);
             if (!told++)
-                fprintf(stream, "\n  %-62s %11s %9s%*s", c->quantity, t.reference, t.allowed, 26 * k, "");
-            fprintf(stream, "  %11s %12s", t.ours, c->passed ? c->control ? "fails well" : "pass" : c->control ? "TOO LOOSE" : "FAIL");
+                fprintf(stream, "\n  %-62s %11s %9s%*s", c->quantity, t.reference, t.allowed, 27 * k, "");
+            fprintf(stream, "  %10s %9s %s", t.ours, t.difference, c->passed ? c->control ? "fail" : "pass" : c->control ? "LOOSE" : "FAIL");
+            fprintf(stream, "%*s", c->passed || !c->control, "");
             agree[k] += c->passed;
         }
     }
     fprintf(stream, "\n  %-62s %11s %9s", "rows that agree, of how many", "", "");
     for (int k = 0; k < count; k++)
-        fprintf(stream, "  %11d %12d", agree[k], variants[k]->check_count);
+        fprintf(stream, "  %10d of %6d     ", agree[k], variants[k]->check_count);
     fprintf(stream, "\n  %-62s %11s %9s", "processor seconds, steps not converged", "", "");
     for (int k = 0; k < count; k++)
-        fprintf(stream, "  %11.1f %12lld", variants[k]->seconds, (long long)variants[k]->unconverged);
+        fprintf(stream, "  %10.1f %9lld     ", variants[k]->seconds, (long long)variants[k]->unconverged);
     fprintf(stream, "\n");
     for (int k = 0; k < count; k++)
         if (variants[k]->trouble[0])
