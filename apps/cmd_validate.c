@@ -1,17 +1,19 @@
 /* validate: the program's numbers beside theory, experiments and grain-by-grain runs. */
 #include "commands.h"
-#include "progress.h"
 #include "folder.h"
 #include "validate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
 const validation_case validate_cases[] = {
     { "contact-law", AGAINST_THEORY, case_contact_law },
     { "hydrostatic", AGAINST_THEORY, case_hydrostatic },
+    { "layers", AGAINST_THEORY, case_layers },
+    { "plane-weight", AGAINST_THEORY, case_plane_weight },
+    { "wall-thrust", AGAINST_THEORY, case_wall_thrust },
     { "janssen", AGAINST_THEORY, case_janssen },
     { "free-fall", AGAINST_THEORY, case_free_fall },
     { "drop", AGAINST_THEORY, case_drop },
@@ -20,6 +22,8 @@ const validation_case validate_cases[] = {
     { "incline-rest", AGAINST_THEORY, case_incline_rest },
     { "incline-flow", AGAINST_THEORY, case_incline_flow },
     { "stopping", AGAINST_THEORY, case_stopping },
+    { "rising-floor", AGAINST_THEORY, case_rising_floor },
+    { "tray", AGAINST_THEORY, case_tray },
     { "block-on-plane", AGAINST_THEORY, case_block_on_plane },
     { "bagnold", AGAINST_THEORY, case_bagnold },
     { "bagnold-3d", AGAINST_THEORY, case_bagnold_3d },
@@ -41,6 +45,9 @@ const validation_case validate_cases[] = {
     { "beverloo-3d", AGAINST_EXPERIMENTS, case_beverloo_3d },
     { "crater", AGAINST_EXPERIMENTS, case_crater },
     { "drag", AGAINST_EXPERIMENTS, case_drag },
+    { "lasting", AGAINST_ITSELF, case_lasting },
+    { "galilean", AGAINST_ITSELF, case_galilean },
+    { "collapse-turned", AGAINST_ITSELF, case_collapse_turned },
     { "heap-rest", AGAINST_ITSELF, case_heap_rest },
     { "collapse-methods", AGAINST_ITSELF, case_collapse_methods },
     { "collapse-refinement", AGAINST_ITSELF, case_collapse_refinement },
@@ -54,6 +61,7 @@ const validation_case validate_cases[] = {
 
 typedef struct validate_line {
     const char *output, *cases, *page;
+    text_list variants;
     int threads;
     bool all, list, json;
 } validate_line;
@@ -66,6 +74,7 @@ static const option options[] = {
     { "--output", 'o', OPT_TEXT, AT(output), "DIR", "folder of report.json and the plots (default: out/validation)" },
     { "--page", 'p', OPT_TEXT, AT(page), "DIR", "brings DIR/validation.md and DIR/validation/ up to date with these results" },
     { "--cases", 0, OPT_TEXT, AT(cases), "DIR", "folder of the cases (default: validation/ of the source)" },
+    { "--variant", 0, OPT_LIST, AT(variants), "KEY=VALUE", "set in every run of the cases; given again, the variants are compared side by side" },
     { "--threads", 't', OPT_INT, AT(threads), "N", "threads (default: all cores); never changes a result" },
     { "--json", 0, OPT_FLAG, AT(json), NULL, "the report as JSON on standard output in place of the table" },
     { 0 },
@@ -76,13 +85,15 @@ static bool affordable(const validation *v)
     return strcmp(validation_text(v, "affordable"), "true") == 0;
 }
 
-static validation *prepare(const validation_case *c, const validate_line *line)
+static validation *prepare(const validation_case *c, const validate_line *line, const char *variant)
 {
     validation *v = calloc(1, sizeof *v);
     if (!v)
         return NULL;
     v->name = c->name;
     v->threads = line->threads;
+    v->variant = variant;
+    v->no_plots = variant != NULL;
     snprintf(v->folder, sizeof v->folder, "%s/%s", line->cases, c->name);
     snprintf(v->output, sizeof v->output, "%s", line->output);
     validation_read(v);
@@ -92,7 +103,7 @@ static validation *prepare(const validation_case *c, const validate_line *line)
 static int list_cases(const validate_line *line)
 {
     for (const validation_case *c = validate_cases; c->name; c++) {
-        validation *v = prepare(c, line);
+        validation *v = prepare(c, line, NULL);
         if (!v)
             return EXIT_FAILED;
         printf("%-22s %5s s  %-10s %s\n", v->name, validation_text(v, "cost"), affordable(v) ? "affordable" : "costly",
@@ -126,12 +137,12 @@ static bool all_known(const text_list *names)
 
 static void carry_out(const validation_case *c, validation *v)
 {
-    double begin = progress_seconds();
+    clock_t begin = clock();
     if (!v->trouble[0])
         c->run(v);
     if (v->check_count == 0)
         validation_trouble(v, "the case compared nothing");
-    v->seconds = progress_seconds() - begin;
+    v->seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 
 /* Writes what can be written; says what cannot. */
@@ -160,6 +171,52 @@ static bool write_results(const validation *const *done, int count, const valida
     return good;
 }
 
+enum { RESULTS_MOST = VARIANTS_MOST * (int)(sizeof validate_cases / sizeof *validate_cases) };
+
+typedef struct results {
+    validation *done[RESULTS_MOST];
+    int count, failed;
+} results;
+
+static bool wanted(const validation_case *c, const text_list *names, const validate_line *line)
+{
+    if (names->count)
+        return named(names, c->name);
+    validation *v = prepare(c, line, NULL);
+    bool affords = v && (line->all || affordable(v) || v->trouble[0]);
+    free(v);
+    return affords;
+}
+
+/* One case under each variant. False: no memory. */
+static bool carry_out_variants(const validation_case *c, const validate_line *line, results *r)
+{
+    int first = r->count, variants = line->variants.count ? line->variants.count : 1;
+    for (int k = 0; k < variants; k++) {
+        validation *v = prepare(c, line, line->variants.count ? line->variants.items[k] : NULL);
+        if (!v)
+            return false;
+        carry_out(c, v);
+        r->failed += validation_failed(v);
+        r->done[r->count++] = v;
+        if (!line->json && variants == 1)
+            report_table(stdout, v);
+    }
+    if (!line->json && variants > 1)
+        report_variants(stdout, (const validation *const *)&r->done[first], variants);
+    fflush(stdout);
+    return true;
+}
+
+static bool line_makes_sense(const validate_line *line, const text_list *names)
+{
+    if (line->variants.count > VARIANTS_MOST || (line->variants.count && line->page)) {
+        fprintf(stderr, "repose validate: %s\n", line->page ? "the page shows the program as it is; leave out --page or --variant" : "at most 4 variants");
+        return false;
+    }
+    return all_known(names);
+}
+
 static int validate_main(int argc, char **argv)
 {
     validate_line line = { .output = "out/validation" };
@@ -167,49 +224,36 @@ static int validate_main(int argc, char **argv)
     int code = options_parse(&command_validate, &line, argc, argv, &names, 0, LIST_MOST);
     if (code >= 0)
         return code;
-    const char *wanted = getenv("REPOSE_VALIDATION");
+    const char *folder = getenv("REPOSE_VALIDATION");
     if (!line.cases)
-        line.cases = wanted ? wanted : REPOSE_SCENE_DIR "/../validation";
+        line.cases = folder ? folder : REPOSE_SCENE_DIR "/../validation";
     if (line.list)
         return list_cases(&line);
-    if (!all_known(&names))
+    if (!line_makes_sense(&line, &names))
         return EXIT_USAGE;
     if (!make_folder(line.output) || (line.page && !make_folder(line.page))) {
         fprintf(stderr, "repose: the folder %s cannot be made: %s\n", line.output, strerror(errno));
         return EXIT_FAILED;
     }
-    validation *done[sizeof validate_cases / sizeof *validate_cases];
-    int count = 0, failed = 0;
+    static results r;
+    r = (results){ 0 };
     for (const validation_case *c = validate_cases; c->name; c++) {
-        if (names.count && !named(&names, c->name))
-            continue;
-        validation *v = prepare(c, &line);
-        if (!v) {
+        if (wanted(c, &names, &line) && !carry_out_variants(c, &line, &r)) {
             fprintf(stderr, "repose validate: no memory for %s\n", c->name);
-            failed++;
+            r.failed++;
             break;
         }
-        if (!names.count && !line.all && !affordable(v) && !v->trouble[0]) {
-            free(v);
-            continue;
-        }
-        carry_out(c, v);
-        failed += validation_failed(v);
-        done[count++] = v;
-        if (!line.json)
-            report_table(stdout, v);
-        fflush(stdout);
     }
-    bool good = write_results((const validation *const *)done, count, &line);
+    bool good = write_results((const validation *const *)r.done, r.count, &line);
     if (!line.json)
-        printf("%d cases, %d failed; %s/report.json\n", count, failed, line.output);
-    for (int i = 0; i < count; i++)
-        free(done[i]);
-    return good && failed == 0 ? EXIT_DONE : EXIT_FAILED;
+        printf("%d cases, %d failed; %s/report.json\n", r.count, r.failed, line.output);
+    for (int i = 0; i < r.count; i++)
+        free(r.done[i]);
+    return good && r.failed == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
 const command command_validate = {
-    "validate", "[CASE]... [--all] [-o DIR] [--page DIR]", "Compares the program with theory, experiments and grain-by-grain runs",
+    "validate", "[CASE]... [--all] [--variant KEY=VALUE]... [-o DIR] [--page DIR]", "Compares the program with theory, experiments and grain-by-grain runs",
     "Without names: the affordable set; with --all: everything. Prints a row for each quantity (reference, ours, difference, what is "
     "allowed, verdict), and writes report.json and plots. The exit code is 1 when a case fails.",
     options, validate_main,

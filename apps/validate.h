@@ -24,7 +24,7 @@ typedef struct check {
     bool passed;
 } check;
 
-enum { CHECKS_MOST = 64, PLOTS_MOST = 8, KEYS_MOST = 48 };
+enum { CHECKS_MOST = 64, PLOTS_MOST = 8, KEYS_MOST = 48, VARIANTS_MOST = 4 };
 
 typedef struct validation {
     const char *name;
@@ -44,7 +44,8 @@ typedef struct validation {
     char trouble[1024]; /* why the case could not be carried out; "" when it was */
     bool no_plots;
     int threads;
-    double seconds;
+    const char *variant; /* a "key=value" that every run is made with after its own settings; NULL: none */
+    double seconds;      /* of the processor, all threads */
     int64_t steps, unconverged;
 } validation;
 
@@ -100,6 +101,26 @@ void run_heights(const run *r, double fraction, double x0, double x1, double *he
 /* Where a contiguous profile from the first bin on falls below `least`, linear between bins. */
 double front_of(const double *heights, int bins, double width, double least);
 
+/* Where particles are, in the order of their numbers; 2D. */
+typedef struct particle_place {
+    int64_t id;
+    double x, y;
+} particle_place;
+typedef struct particle_places {
+    particle_place *list; /* NULL when they have no numbers */
+    size_t count;
+} particle_places;
+particle_places run_places(const run *r, double above); /* those with y > above */
+void places_free(particle_places *p);
+
+/* Ways of the particles that are in both, less `shift`. `wrap`: width of a domain that is periodic in x, or 0. */
+typedef struct particle_ways {
+    double farthest, mean; /* of the single ways; length of the mean way */
+    double sunk;           /* mean way downwards */
+    int many, gone;        /* at the beginning; of these not there at the end */
+} particle_ways;
+particle_ways ways_between(const particle_places *before, const particle_places *after, const double shift[2], double wrap);
+
 /* ---- numbers ---- */
 
 void fit_line(const double *x, const double *y, int n, double *slope, double *offset, double *r_squared);
@@ -139,6 +160,16 @@ void case_free_fall(validation *v);
 void case_drop(validation *v);
 void case_momentum(validation *v);
 void case_rotation(validation *v);
+/* validate_rest.c */
+void case_layers(validation *v);
+void case_plane_weight(validation *v);
+/* validate_wall.c */
+void case_wall_thrust(validation *v);
+/* validate_moving.c */
+void case_rising_floor(validation *v);
+void case_tray(validation *v);
+/* validate_lasting.c */
+void case_lasting(validation *v);
 /* validate_slope.c */
 void case_incline_rest(validation *v);
 void case_incline_flow(validation *v);
@@ -176,6 +207,8 @@ void case_crater_rim(validation *v);
 void case_drag(validation *v);
 /* validate_metamorphic.c */
 void case_metamorphic(validation *v);
+void case_collapse_turned(validation *v);
+void case_galilean(validation *v);
 
 /* validate_pbd.c */
 void case_pbd_heap(validation *v);
@@ -186,6 +219,8 @@ void case_pbd_fine(validation *v);
 /* ---- results (validate_report.c) ---- */
 
 void report_table(FILE *stream, const validation *v);
+/* The rows of one case under several variants side by side. */
+void report_variants(FILE *stream, const validation *const *variants, int count);
 bool report_json(const validation *const *cases, int count, const char *path);
 /* The section of one case (DIR/validation/NAME.md) and the page of all sections found there (DIR/validation.md). */
 bool report_section(const validation *v, const char *folder);

@@ -96,62 +96,17 @@ static void plot_heaps(validation *v, const heaps *all)
 
 /* ---- where particles go ---- */
 
-typedef struct place {
-    int64_t id;
-    double x, y;
-} place;
-
-static int by_id(const void *a, const void *b)
-{
-    const place *p = a, *q = b;
-    return p->id < q->id ? -1 : p->id > q->id;
-}
-
-/* Where every particle above the plate is, in the order of their numbers; free it. */
-static place *places_of(const run *r, const plate *p, size_t *count)
-{
-    rp_field_view id;
-    place *places = calloc((size_t)run_count(r) + 1, sizeof *places);
-    *count = 0;
-    if (!places || rp_sim_field_named(r->sim, "id", &id) != RP_OK || id.info.type != RP_I64) {
-        free(places);
-        return NULL;
-    }
-    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1);
-    for (int64_t i = 0; i < run_count(r); i++)
-        if (y[i] > p->level)
-            places[(*count)++] = (place){ ((const int64_t *)id.data)[i], x[i], y[i] };
-    qsort(places, *count, sizeof *places, by_id);
-    return places;
-}
-
-typedef struct creep {
-    double farthest, sunk; /* way of the particle that went farthest, mean sinking; of those on the plate before and after */
-    int many, gone;        /* on the plate before; not there afterwards */
-} creep;
-
 /* Goes on for `later` seconds. False: trouble was noted. */
-static bool run_creep(validation *v, run *r, const plate *p, double later, creep *out)
+static bool run_creep(validation *v, run *r, const plate *p, double later, particle_ways *out)
 {
-    size_t many = 0, left = 0;
-    place *before = places_of(r, p, &many);
+    const double still[2] = { 0, 0 };
+    particle_places before = run_places(r, p->level);
     bool good = run_until(v, r, rp_sim_time(r->sim) + later);
-    place *after = places_of(r, p, &left);
-    *out = (creep){ .many = (int)many };
-    if (!before || !after)
+    particle_places after = run_places(r, p->level);
+    if (!before.list || !after.list)
         validation_trouble(v, "particles have no numbers");
-    for (size_t i = 0; before && after && i < many; i++) {
-        const place *now = bsearch(&before[i], after, left, sizeof *after, by_id);
-        if (!now) {
-            out->gone++;
-            continue;
-        }
-        out->farthest = fmax(out->farthest, hypot(now->x - before[i].x, now->y - before[i].y));
-        out->sunk += before[i].y - now->y;
-    }
-    out->sunk /= (double)many - out->gone;
-    free(before);
-    free(after);
+    *out = ways_between(&before, &after, still, 0);
+    places_free(&before), places_free(&after);
     return good && !v->trouble[0];
 }
 
@@ -172,7 +127,7 @@ void case_heap(validation *v)
         if (!open_heap(v, &r, &runs[k]))
             return;
         const rp_sim_def *def = rp_sim_definition(r.sim);
-        creep c = { 0 };
+        particle_ways c = { 0 };
         bool good = run_until(v, &r, def->duration - 1) && run_creep(v, &r, &p, 1, &c);
         add_heap(v, &all, &runs[k], &r, &p);
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), fabs(c.sunk) / def->cell_size,
@@ -219,7 +174,7 @@ void case_heap_rest(validation *v)
         const rp_sim_def *def = rp_sim_definition(r.sim);
         double later = validation_number(v, "later"), most = validation_number(v, "creep_cells");
         double rest = run_to_rest(v, &r, &p, most * def->cell_size / later, def->duration - later);
-        creep c;
+        particle_ways c;
         if (run_creep(v, &r, &p, later, &c)) {
             add_heap(v, &all, &runs[k], &r, &p);
             validation_check(v, CHECK_BELOW, NULL, def->duration - later, rest, "%s: time until it stands [s]", runs[k].name);

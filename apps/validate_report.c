@@ -58,7 +58,8 @@ static const char *verdict_of_case(const validation *v)
 
 void report_table(FILE *stream, const validation *v)
 {
-    fprintf(stream, "%s: %s (%.1f s, %lld steps)\n", v->name, verdict_of_case(v), v->seconds, (long long)v->steps);
+    fprintf(stream, "%s%s%s: %s (%.1f processor seconds, %lld steps, %lld not converged)\n", v->name, v->variant ? ", " : "",
+            v->variant ? v->variant : "", verdict_of_case(v), v->seconds, (long long)v->steps, (long long)v->unconverged);
     if (v->trouble[0])
         fprintf(stream, "  %s\n", v->trouble);
     for (int i = 0; i < v->check_count; i++) {
@@ -68,6 +69,41 @@ void report_table(FILE *stream, const validation *v)
     }
     if (validation_failed(v) && validation_text(v, "known")[0])
         fprintf(stream, "  known: %s\n", validation_text(v, "known"));
+}
+
+void report_variants(FILE *stream, const validation *const *variants, int count)
+{
+    int rows = 0, agree[VARIANTS_MOST] = { 0 };
+    fprintf(stream, "%s: %-*s %11s %9s", variants[0]->name, 60 - (int)strlen(variants[0]->name), "", "reference", "allowed");
+    for (int k = 0; k < count; k++) {
+        fprintf(stream, "  %25.25s", variants[k]->variant);
+        rows = variants[k]->check_count > rows ? variants[k]->check_count : rows;
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int k = 0, told = 0; k < count; k++) {
+            const check *c = &variants[k]->checks[i];
+            if (i >= variants[k]->check_count) {
+                fprintf(stream, told ? "  %25s" : "", "");
+                continue;
+            }
+            row_text t = text_of_row(c);
+            if (!told++)
+                fprintf(stream, "\n  %-62s %11s %9s%*s", c->quantity, t.reference, t.allowed, 27 * k, "");
+            fprintf(stream, "  %10s %9s %s", t.ours, t.difference, c->passed ? c->control ? "fail" : "pass" : c->control ? "LOOSE" : "FAIL");
+            fprintf(stream, "%*s", c->passed || !c->control, "");
+            agree[k] += c->passed;
+        }
+    }
+    fprintf(stream, "\n  %-62s %11s %9s", "rows that agree, of how many", "", "");
+    for (int k = 0; k < count; k++)
+        fprintf(stream, "  %10d of %6d     ", agree[k], variants[k]->check_count);
+    fprintf(stream, "\n  %-62s %11s %9s", "processor seconds, steps not converged", "", "");
+    for (int k = 0; k < count; k++)
+        fprintf(stream, "  %10.1f %9lld     ", variants[k]->seconds, (long long)variants[k]->unconverged);
+    fprintf(stream, "\n");
+    for (int k = 0; k < count; k++)
+        if (variants[k]->trouble[0])
+            fprintf(stream, "  %s: %s\n", variants[k]->variant, variants[k]->trouble);
 }
 
 static void json_text(FILE *stream, const char *text)
@@ -97,6 +133,11 @@ static void json_case(FILE *stream, const validation *v)
     static const char *const kinds[] = { "relative", "absolute", "at most", "at least" };
     fprintf(stream, "    {\"case\": \"%s\", \"verdict\": \"%s\", ", v->name,
             v->trouble[0] ? "not carried out" : validation_failed(v) ? "fail" : "pass");
+    if (v->variant) {
+        fprintf(stream, "\"variant\": ");
+        json_text(stream, v->variant);
+        fprintf(stream, ", ");
+    }
     json_number(stream, "seconds", v->seconds);
     fprintf(stream, ", \"steps\": %lld, \"unconverged_steps\": %lld, \"trouble\": ", (long long)v->steps, (long long)v->unconverged);
     json_text(stream, v->trouble);
@@ -305,7 +346,7 @@ bool report_page(const char *cases, const char *folder)
             "measured of its cause. This page is made by `repose validate --page docs`; scenes, reference data and tolerances of a case are in "
             "`validation/NAME`. `repose validate NAME` repeats a case, `make validate` the affordable set, `make validate-all` everything.\n\n"
             "Rows named *control* repeat a comparison with friction made wrong on purpose: they must fail, or the comparison would be too loose to "
-            "mean anything. Where nothing else is said the method is `nonsmooth`. Seconds are wall-clock seconds of one thread, upper bounds.\n\n"
+            "mean anything. Where nothing else is said the method is `nonsmooth`. Seconds are processor seconds of all threads.\n\n"
             "## Overview\n\n");
     write_totals(stream, folder);
     for (int g = 0; g < CASE_GROUPS; g++)

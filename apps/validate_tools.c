@@ -174,10 +174,15 @@ bool run_open(validation *v, run *r, const char *scene, const char *const *set)
     *r = (run){ 0 };
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", v->folder, scene);
+    const char *all[SETTINGS_MOST + 1];
     int count = 0;
-    while (set && set[count])
+    while (set && set[count] && count < SETTINGS_MOST) {
+        all[count] = set[count];
         count++;
-    rp_scene_options options = { .set = set, .set_count = count };
+    }
+    if (v->variant)
+        all[count++] = v->variant;
+    rp_scene_options options = { .set = all, .set_count = count };
     if (rp_scene_load(path, &options, &r->scene) != RP_OK || rp_sim_create(rp_scene_sim_def(r->scene), &r->sim) != RP_OK) {
         validation_trouble(v, "%s: %s", scene, rp_last_error());
         run_close(r);
@@ -245,6 +250,54 @@ double run_mean(const run *r, const char *field, int component)
         total += mass[i];
     }
     return sum / total; /* not a number when there is nothing: every check then fails */
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const particle_place *p = a, *q = b;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+particle_places run_places(const run *r, double above)
+{
+    rp_field_view id;
+    particle_places p = { 0 };
+    const double *x = run_plane(r, "position", 0), *y = run_plane(r, "position", 1);
+    if (rp_sim_field_named(r->sim, "id", &id) != RP_OK || id.info.type != RP_I64 || !(p.list = calloc((size_t)run_count(r) + 1, sizeof *p.list)))
+        return p;
+    for (int64_t i = 0; i < run_count(r); i++)
+        if (y[i] > above)
+            p.list[p.count++] = (particle_place){ ((const int64_t *)id.data)[i], x[i], y[i] };
+    qsort(p.list, p.count, sizeof *p.list, by_id);
+    return p;
+}
+
+void places_free(particle_places *p)
+{
+    free(p->list);
+    *p = (particle_places){ 0 };
+}
+
+particle_ways ways_between(const particle_places *before, const particle_places *after, const double shift[2], double wrap)
+{
+    particle_ways w = { .many = (int)before->count };
+    double sum[2] = { 0, 0 };
+    for (size_t i = 0; i < before->count; i++) {
+        const particle_place *now = after->list ? bsearch(&before->list[i], after->list, after->count, sizeof *after->list, by_id) : NULL;
+        if (!now) {
+            w.gone++;
+            continue;
+        }
+        double dx = now->x - before->list[i].x - shift[0], dy = now->y - before->list[i].y - shift[1];
+        if (wrap > 0)
+            dx -= wrap * round(dx / wrap);
+        w.farthest = fmax(w.farthest, hypot(dx, dy));
+        sum[0] += dx, sum[1] += dy;
+    }
+    double there = (double)(w.many - w.gone);
+    w.mean = hypot(sum[0], sum[1]) / there;
+    w.sunk = -sum[1] / there;
+    return w;
 }
 
 void run_heights(const run *r, double fraction, double x0, double x1, double *heights, int bins)

@@ -22,7 +22,7 @@ typedef struct rp__elastoplastic_params {
     bool volume_correction;
     double damping;        /* [1/s] of the grid velocities */
     double volume_smoothing; /* [1/s] */
-    double static_cohesion; /* of what rests, in units of rho g h */
+    double apex; /* pressure over which the cone of what rests is rounded, in units of rho g h */
     int integrator;        /* rp__elastoplastic_integrator */
     double tolerance;      /* implicit: of the velocities, in units of what gravity adds in a step */
     int64_t newton, krylov; /* implicit: iterations at most; of GMRES for each of Newton */
@@ -44,8 +44,7 @@ typedef struct rp__elastoplastic_law {
     double hardening[4];   /* h0 … h3, radians; all 0: constant */
     double inverse_fraction; /* 1 / phi_max: bulk volume of a grain volume */
     double tip, decay;     /* tr e at the tip of the cone with cohesion, and how it falls: tip exp(-decay q) */
-    double held;           /* what rests near a free surface adds to the tip */
-    double shallow;        /* 1 / -tr e at the pressure, and */
+    double apex;           /* tr e over which the cone of what rests is rounded at its tip */
     double moving;         /* 1 / norm of the strain of a step, at which nothing of that is left */
     bool elastic;          /* a solid: no yield */
     bool hardens;
@@ -98,10 +97,11 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
                                  double strain[6], double *q, double *gain);
 /* alpha of a hardening state. */
 double rp__elastoplastic_cone(const rp__elastoplastic_law *law, double q);
-/* tr e at the tip of the cone, for a strain of `size` (norm of its symmetric part) in the step and the trace at its beginning. */
-double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double size, double trace, double q, double gain);
+/* tr e at the tip of the cone; and that over which it is rounded there, for a strain of `size` (norm of its symmetric part) in the step. */
+double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double q, double gain);
+double rp__elastoplastic_apex(const rp__elastoplastic_law *law, double size, double gain);
 /* The projection in principal strains; returns the case. */
-int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double tip, double e[3], double *q, double *gain,
+int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double tip, double apex, double e[3], double *q, double *gain,
                               bool correct_volume);
 /* tangent.c: the derivative of tau after the step with respect to the increment dt grad v. */
 typedef struct rp__elastoplastic_tangent {
@@ -110,8 +110,8 @@ typedef struct rp__elastoplastic_tangent {
     double normal[3][3];   /* d e'_i / d b_j of the principal values */
     double shear[3];       /* (e'_i - e'_j) / (b_i - b_j) for xy, xz, yz */
     double volume[3];      /* 1 / (2 b_j): of the trace before projection */
-    double tip[3];         /* d e'_i / d tip */
-    double fading[3][3];   /* d tip / d increment */
+    double apex[3];        /* d e'_i / d apex */
+    double fading[3][3];   /* d apex / d increment */
 } rp__elastoplastic_tangent;
 
 /* strain, q and gain at the beginning of the step; returns the case of the projection. */
@@ -121,8 +121,8 @@ void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, 
                                      const rp__mat3 *change, double dtau[6]);
 
 rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *material, int dim);
-/* What rests holds together by `part` of the weight of a layer one cell thick, rho g h: sets `held`, `shallow` and `moving`. */
-void rp__elastoplastic_hold(rp__elastoplastic_law *law, const rp_material_def *material, int dim, double part, double gravity, double h,
+/* The cone of what rests is rounded over `part` of the pressure under a layer one cell thick, rho g h: sets `apex` and `moving`. */
+void rp__elastoplastic_round_tip(rp__elastoplastic_law *law, const rp_material_def *material, int dim, double part, double gravity, double h,
                             double dt);
 
 #endif

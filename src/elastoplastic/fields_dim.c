@@ -52,7 +52,7 @@ static void bring(const source *s, int64_t i, double out[SUMS])
     double trace = e[0] + e[1] + (RP_DIM == 3 ? e[2] : 0), bulk = s->p->volume[i] * law->inverse_fraction;
     double volume = bulk * exp(trace);
     double q = read_plane(s, RP_EP_HARDENING, 0, true, i), gain = read_plane(s, RP_EP_VOLUME_GAIN, 0, true, i);
-    double cone = law->elastic ? INFINITY : rp__elastoplastic_cone(law, q), tip = rp__elastoplastic_tip(law, 0, trace, q, gain);
+    double cone = law->elastic ? INFINITY : rp__elastoplastic_cone(law, q), below = fmin(0, trace - rp__elastoplastic_tip(law, q, gain));
     out[MASS] = s->p->mass[i];
     for (int a = 0; a < 3; a++)
         out[MOMENTUM + a] = s->p->mass[i] * s->p->v[a][i];
@@ -61,7 +61,7 @@ static void bring(const source *s, int64_t i, double out[SUMS])
     for (int k = 0; k < 6; k++)
         out[STRESS + k] = bulk * tau[k]; /* Cauchy: tau / J, times the present volume */
     out[SHEAR] = bulk * deviator(e);
-    out[BOUND] = law->elastic ? 1e6 * bulk : bulk * fmax(0, law->stiffness * (tip - trace) * cone);
+    out[BOUND] = law->elastic ? 1e6 * bulk : bulk * law->stiffness * cone * hypot(below, rp__elastoplastic_apex(law, 0, gain));
     out[RATE] = volume * deviator(rate);
 }
 

@@ -19,7 +19,7 @@ rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int d
      * decays with half the shear, as in nonsmooth; q counts the norm of the plastic strain, which is half the shear times sqrt(2). */
     law.tip = dim * m->volume_fraction * m->cohesion / (dim * law.lame + 2 * law.shear);
     law.decay = m->cohesion_decay / RP_SQRT2;
-    law.held = law.shallow = law.moving = 0;
+    law.apex = law.moving = 0;
     law.elastic = m->model == RP_MODEL_ELASTIC;
     law.hardens = false;
     for (int k = 0; k < 4; k++) {
@@ -32,25 +32,26 @@ rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int d
 }
 
 /* Near a free surface the weight of less than a cell is carried by particles that lose touch at the least vibration, and grains that
- * should rest would creep downhill in every one of them. What touches and hardly deforms there therefore holds together a little. It
- * vanishes with the cell, where the pressure is that of four cells, and where the strain rate comes near 0.05 sqrt(g / h).
- *
- * A cohesion c holds a vertical face of 4 c tan(phi) tan(45° + phi/2) / (rho g), sin phi = mu^: where friction is high c is smaller, so
- * that this is never more than with mu^ = 1/2, where the product of the tangents is 1. */
-void rp__elastoplastic_hold(rp__elastoplastic_law *law, const rp_material_def *m, int dim, double part, double gravity, double h, double dt)
+ * should rest would creep downhill in every one of them: stresses there are wrong by rho g h, whatever the sampling. The cone of what
+ * touches and hardly deforms is therefore rounded at its tip,
+ *     ||dev tau|| <= sqrt(2) mu^ sqrt(p² + c²),   p >= 0,   c = part rho g h max(0, 1 - |rate| / (0.05 sqrt(g / h))).
+ * There is no tension in it, so nothing hangs, and at the depth z it adds c²/2p, that is h²/2z: it vanishes with the cell, and inside a
+ * heap at once. */
+void rp__elastoplastic_round_tip(rp__elastoplastic_law *law, const rp_material_def *m, int dim, double part, double gravity, double h, double dt)
 {
     double weight = m->density * m->volume_fraction * gravity * h, trace = dim * weight / (dim * law->lame + 2 * law->shear);
-    double sine = fmin(0.99, law->cone * dim / RP_SQRT2), root = sqrt(1 - sine * sine), holds = sine / root * (1 + sine) / root;
-    law->held = part * trace / fmax(1, holds);
-    law->shallow = gravity > 0 ? 1 / (4 * trace) : 0;
+    law->apex = part * trace;
     law->moving = gravity > 0 ? 1 / (0.05 * sqrt(gravity / h) * dt) : 0;
 }
 
-double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double size, double trace, double q, double gain)
+double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double q, double gain)
 {
-    double bond = law->tip > 0 && gain <= RP_EP_BONDED ? law->tip * exp(-law->decay * q) : 0;
-    double rest = fmax(0, 1 - size * law->moving) * fmin(1, fmax(0, 1 + trace * law->shallow));
-    return bond + (gain <= RP_EP_TOUCHING ? law->held * rest : 0);
+    return law->tip > 0 && gain <= RP_EP_BONDED ? law->tip * exp(-law->decay * q) : 0;
+}
+
+double rp__elastoplastic_apex(const rp__elastoplastic_law *law, double size, double gain)
+{
+    return gain <= RP_EP_TOUCHING ? law->apex * fmax(0, 1 - size * law->moving) : 0;
 }
 
 /* phi = h0 + (h1 q - h3) exp(-h2 q),  alpha = sqrt(2/3) 2 sin phi / (3 - sin phi)   [klar2016, (30), (31)] */
@@ -83,16 +84,15 @@ void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double st
         tau[k] = 2 * law->shear * strain[k] + (k < 3 ? law->lame * trace : 0);
 }
 
-int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double tip, double e[3], double *q, double *gain,
+int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double tip, double apex, double e[3], double *q, double *gain,
                               bool correct_volume)
 {
     if (law->elastic)
         return 1;
     /* The volume gained in earlier tension is taken back before anything else, deviator included. */
-    double trace = 0, deviator[3], norm = 0, whole = 0;
+    double trace = 0, deviator[3], norm = 0, back = correct_volume ? *gain : 0;
     for (int i = 0; i < dim; i++) {
-        whole += (e[i] - tip / dim) * (e[i] - tip / dim); /* the plastic strain of this step, were all of it lost */
-        e[i] += correct_volume ? *gain / dim : 0;
+        e[i] += back / dim;
         trace += e[i];
     }
     for (int i = 0; i < dim; i++) {
@@ -100,21 +100,13 @@ int rp__elastoplastic_project(const rp__elastoplastic_law *law, int dim, double 
         norm += deviator[i] * deviator[i];
     }
     norm = sqrt(norm);
-    if (trace >= tip) { /* case II: tension */
-        *gain = trace - tip;
-        *q += sqrt(whole);
-        for (int i = 0; i < dim; i++)
-            e[i] = tip / dim;
-        return 2;
-    }
-    *gain = 0;
-    double excess = norm + law->stiffness * (trace - tip) * rp__elastoplastic_cone(law, *q);
-    if (excess <= 0 || norm == 0)
-        return 1;
-    for (int i = 0; i < dim; i++) /* case III: back to the cone at constant trace */
-        e[i] -= excess * deviator[i] / norm;
-    *q += excess;
-    return 3;
+    bool tension = trace >= tip;
+    double radius = law->stiffness * rp__elastoplastic_cone(law, *q) * hypot(fmin(0, trace - tip), apex), excess = fmax(0, norm - radius);
+    for (int i = 0; i < dim; i++) /* at constant trace, case III; in tension to the trace of the tip, case II */
+        e[i] = (tension ? tip : trace) / dim + (excess > 0 ? 1 - excess / norm : 1) * deviator[i];
+    *gain = tension ? trace - tip : 0;
+    *q += tension ? sqrt(excess * excess + (trace - tip - back) * (trace - tip - back) / dim) : excess;
+    return tension ? 2 : excess > 0 ? 3 : 1;
 }
 
 rp__mat3 rp__elastoplastic_trial(const rp__mat3 *increment, const double strain[6], rp__mat3 *right)
@@ -147,17 +139,17 @@ static double strain_size(const rp__mat3 *g)
 int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
                                  double strain[6], double *q, double *gain)
 {
-    double values[3], before = strain[0] + strain[1] + strain[2];
+    double values[3];
     rp__mat3 v, right, trial = rp__elastoplastic_trial(increment, strain, &right);
     double s[6] = { trial.m[0][0], trial.m[1][1], trial.m[2][2], trial.m[0][1], trial.m[0][2], trial.m[1][2] };
-    double e[3], tip = rp__elastoplastic_tip(law, strain_size(increment), before, *q, *gain);
+    double e[3], tip = rp__elastoplastic_tip(law, *q, *gain), apex = rp__elastoplastic_apex(law, strain_size(increment), *gain);
     int kase;
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
     if (dim == 2) { /* the plane alone */
         double mean = 0.5 * (s[0] + s[1]), half = 0.5 * (s[0] - s[1]), radius = hypot(half, s[3]);
         double angle = 0.5 * atan2(s[3], half), c = cos(angle), n = sin(angle);
         e[0] = 0.5 * log(mean + radius), e[1] = 0.5 * log(mean - radius), e[2] = 0;
-        kase = rp__elastoplastic_project(law, 2, tip, e, q, gain, correct_volume);
+        kase = rp__elastoplastic_project(law, 2, tip, apex, e, q, gain, correct_volume);
         strain[0] = e[0] * c * c + e[1] * n * n;
         strain[1] = e[0] * n * n + e[1] * c * c;
         strain[3] = (e[0] - e[1]) * c * n;
@@ -167,7 +159,7 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
     rp__math_eigen_sym3(s, values, &v);
     for (int i = 0; i < 3; i++)
         e[i] = 0.5 * log(values[i]);
-    kase = rp__elastoplastic_project(law, 3, tip, e, q, gain, correct_volume);
+    kase = rp__elastoplastic_project(law, 3, tip, apex, e, q, gain, correct_volume);
     for (int k = 0; k < 6; k++) {
         strain[k] = 0;
         for (int i = 0; i < 3; i++)

@@ -165,7 +165,7 @@ static inline bool NAME(within)(REAL (*restrict s)[RP_LANES], REAL bound)
 
 /* The law's numbers of each lane. */
 typedef struct NAME(lane_law) {
-    RP_LANES_ALIGNED REAL cone[RP_LANES], stiffness[RP_LANES], yields[RP_LANES], tip[RP_LANES], q[RP_LANES], gain[RP_LANES];
+    RP_LANES_ALIGNED REAL cone[RP_LANES], stiffness[RP_LANES], yields[RP_LANES], tip[RP_LANES], apex[RP_LANES], q[RP_LANES], gain[RP_LANES];
 } NAME(lane_law);
 
 /* The three cases of the projection, without branches   [klar2016, §7.1]: tensors keep their directions, so trace and norm of
@@ -179,14 +179,13 @@ static inline void NAME(project)(int dim, REAL correct, NAME(lane_law) *restrict
         REAL da = a - mean, db = b - mean, dc = dim == 3 ? c - mean : 0;
         REAL off = e[3][l] * e[3][l] + e[4][l] * e[4][l] + e[5][l] * e[5][l];
         REAL norm = SQRT(da * da + db * db + dc * dc + 2 * off), over = trace - w->tip[l], pull = w->tip[l] / (REAL)dim;
-        REAL lost = over - part * (REAL)dim, whole = SQRT(norm * norm + lost * lost / (REAL)dim), excess = norm + w->stiffness[l] * over * w->cone[l];
-        excess = excess > 0 ? excess : 0;
-        REAL back = excess / (norm + TINY);
-        REAL tension = over >= 0 ? (REAL)1 : (REAL)0, keep = over >= 0 ? (REAL)0 : (REAL)1;
-        REAL stays = yields > 0 ? keep * (1 - back) : (REAL)1;
-        e[0][l] = yields > 0 ? keep * (a - back * da) + tension * pull : e[0][l];
-        e[1][l] = yields > 0 ? keep * (b - back * db) + tension * pull : e[1][l];
-        e[2][l] = yields > 0 ? keep * (c - back * dc) + (dim == 3 ? tension * pull : 0) : e[2][l];
+        REAL below = over < 0 ? over : 0, radius = w->stiffness[l] * w->cone[l] * SQRT(below * below + w->apex[l] * w->apex[l]);
+        REAL excess = norm > radius ? norm - radius : 0, lost = over - part * (REAL)dim, whole = SQRT(excess * excess + lost * lost / (REAL)dim);
+        REAL tension = over >= 0 ? (REAL)1 : (REAL)0, level = over >= 0 ? pull : mean;
+        REAL stays = yields > 0 ? 1 - excess / (norm + TINY) : (REAL)1;
+        e[0][l] = yields > 0 ? level + stays * da : e[0][l];
+        e[1][l] = yields > 0 ? level + stays * db : e[1][l];
+        e[2][l] = yields > 0 ? (dim == 3 ? level : 0) + stays * dc : e[2][l];
         e[3][l] *= stays;
         e[4][l] *= stays;
         e[5][l] *= stays;
@@ -321,25 +320,23 @@ static inline void NAME(measure)(REAL (*restrict g)[3][RP_LANES], REAL *restrict
 static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(planes) *f, int64_t first, int count,
                                  REAL (*restrict g)[3][RP_LANES], NAME(lane_state) *restrict s)
 {
-    RP_LANES_ALIGNED REAL size[RP_LANES], trace[RP_LANES];
+    RP_LANES_ALIGNED REAL size[RP_LANES];
     for (int k = 0; k < 6; k++)
         NAME(load)(f->strain[k] + first, count, s->strain[k]);
     NAME(load_float)(f->hardening + first, count, s->w.q);
     NAME(load_float)(f->gain + first, count, s->w.gain);
     const rp__elastoplastic_law *common = NAME(common_law)(step, f, first, count);
     NAME(measure)(g, size);
-    RP_FOR_LANES (l)
-        trace[l] = s->strain[0][l] + s->strain[1][l] + s->strain[2][l];
     if (common && !common->varies) {
         REAL cone = (REAL)common->cone, stiffness = (REAL)common->stiffness, yields = common->elastic ? (REAL)0 : (REAL)1;
-        REAL tip = (REAL)common->tip, held = (REAL)common->held, shallow = (REAL)common->shallow, moving = (REAL)common->moving;
+        REAL tip = (REAL)common->tip, apex = (REAL)common->apex, moving = (REAL)common->moving;
         RP_FOR_LANES (l) {
-            REAL rest = 1 - size[l] * moving, gain = s->w.gain[l], near = 1 + trace[l] * shallow;
-            near = near > 0 ? (near < 1 ? near : 1) : 0;
+            REAL rest = 1 - size[l] * moving, gain = s->w.gain[l];
             s->w.cone[l] = cone;
             s->w.stiffness[l] = stiffness;
             s->w.yields[l] = yields;
-            s->w.tip[l] = (gain <= (REAL)RP_EP_BONDED ? tip : 0) + (gain <= (REAL)RP_EP_TOUCHING && rest > 0 ? held * rest * near : 0);
+            s->w.tip[l] = gain <= (REAL)RP_EP_BONDED ? tip : 0;
+            s->w.apex[l] = gain <= (REAL)RP_EP_TOUCHING && rest > 0 ? apex * rest : 0;
         }
     }
     for (int l = 0; l < RP_LANES && !(common && !common->varies); l++) {
@@ -347,7 +344,8 @@ static inline void NAME(advance)(const rp__elastoplastic_step *step, const NAME(
         s->w.cone[l] = (REAL)rp__elastoplastic_cone(law, (double)s->w.q[l]);
         s->w.stiffness[l] = (REAL)law->stiffness;
         s->w.yields[l] = law->elastic ? (REAL)0 : (REAL)1;
-        s->w.tip[l] = (REAL)rp__elastoplastic_tip(law, (double)size[l], (double)trace[l], (double)s->w.q[l], (double)s->w.gain[l]);
+        s->w.tip[l] = (REAL)rp__elastoplastic_tip(law, (double)s->w.q[l], (double)s->w.gain[l]);
+        s->w.apex[l] = (REAL)rp__elastoplastic_apex(law, (double)size[l], (double)s->w.gain[l]);
     }
     NAME(deform)(step->dim, g, s->strain);
     NAME(project)(step->dim, step->correct_volume ? (REAL)1 : (REAL)0, &s->w, s->strain);

@@ -318,7 +318,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
     double h = world->def->cell_size, t = rp__base_seconds();
     for (int m = 0; m < world->def->material_count; m++) {
         s->laws[m] = rp__elastoplastic_make_law(&world->materials[m], RP_DIM);
-        rp__elastoplastic_hold(&s->laws[m], &world->materials[m], RP_DIM, par->static_cohesion, rp__vec3_norm(rp__vec3_load(world->def->gravity)),
+        rp__elastoplastic_round_tip(&s->laws[m], &world->materials[m], RP_DIM, par->apex, rp__vec3_norm(rp__vec3_load(world->def->gravity)),
                                h, dt);
     }
     work w = { .s = s,

@@ -3,7 +3,7 @@
  * The strain after the step is an isotropic function of the trial b' = A b A^T: e' = sum_i e'_i(b'_1 … b'_d) v_i v_i^T. In the
  * principal directions of b' its derivative is
  *     (de')_ii = sum_j (d e'_i / d b'_j) (db')_jj,   (de')_ij = (e'_i - e'_j) / (b'_i - b'_j) (db')_ij,
- * and what holds together at rest adds (d e'_i / d tip) dtip to (de')_ii. */
+ * and the rounding of the tip at rest adds (d e'_i / d apex) dapex to (de')_ii. */
 #include "elastoplastic/elastoplastic.h"
 #include "math/eigen.h"
 #include "math/tensor.h"
@@ -39,10 +39,10 @@ static void principal(int dim, const rp__mat3 *b, double values[3], double v[3][
         v[i / 3][i % 3] = vectors.m[i / 3][i % 3];
 }
 
-/* d e'_i / d e_j in `out`, d e'_i / d tip in `by_tip`; returns the part of the deviator that stays. `e` are the trial strains, gain
+/* d e'_i / d e_j in `out`, d e'_i / d apex in `by_apex`; returns the part of the deviator that stays. `e` are the trial strains, gain
  * taken back already. */
-static double projection_derivative(const rp__elastoplastic_law *law, int dim, const double e[3], double q, double tip, double out[3][3],
-                                    double by_tip[3], int *kase)
+static double projection_derivative(const rp__elastoplastic_law *law, int dim, const double e[3], double q, double tip, double apex,
+                                    double out[3][3], double by_apex[3], int *kase)
 {
     double trace = 0, norm = 0, n[3] = { 0, 0, 0 };
     for (int i = 0; i < dim; i++)
@@ -52,23 +52,24 @@ static double projection_derivative(const rp__elastoplastic_law *law, int dim, c
         norm += n[i] * n[i];
     }
     norm = sqrt(norm);
-    double slope = -law->stiffness * rp__elastoplastic_cone(law, q), radius = slope * (trace - tip); /* of the cone */
-    *kase = law->elastic ? 1 : trace >= tip ? 2 : norm <= radius || norm == 0 ? 1 : 3;
-    double stays = *kase == 1 ? 1 : *kase == 2 ? 0 : radius / norm;
+    /* e' = (tension ? tip : trace) / d + min(1, radius / norm) n, radius = k sqrt(below² + apex²), below = min(0, trace - tip) */
+    bool tension = !law->elastic && trace >= tip;
+    double k = law->stiffness * rp__elastoplastic_cone(law, q), below = fmin(0, trace - tip), root = hypot(below, apex), radius = k * root;
+    bool yields = !law->elastic && norm > radius;
+    double stays = yields ? radius / norm : 1, slope = yields && root > 0 ? k * below / root : 0; /* d radius / d trace */
     for (int i = 0; i < 3; i++)
-        by_tip[i] = i >= dim || *kase == 1 ? 0 : *kase == 2 ? 1.0 / dim : -slope * n[i] / norm;
+        by_apex[i] = yields && root > 0 ? k * apex / root * n[i] / norm : 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            double same = i == j ? 1 : 0;
-            out[i][j] = i >= dim || j >= dim ? 0 : *kase < 3 ? stays * same : 1.0 / dim + slope * n[i] / norm +
-                            stays * (same - 1.0 / dim - n[i] * n[j] / (norm * norm));
+            double same = i == j ? 1 : 0, sheared = same - 1.0 / dim - (yields ? n[i] * n[j] / (norm * norm) : 0);
+            out[i][j] = i >= dim || j >= dim ? 0 : (tension ? 0 : 1.0 / dim) + (yields ? slope * n[i] / norm : 0) + stays * sheared;
         }
+    *kase = tension ? 2 : yields ? 3 : 1;
     return stays;
 }
 
-/* The tip, and its derivative by the increment: -(what is held at rest) moving D / ||D||, D the symmetric part of the increment. */
-static double tip_derivative(const rp__elastoplastic_law *law, const rp__mat3 *increment, double trace, double q, double gain,
-                             double out[3][3])
+/* The rounding of the tip, and its derivative by the increment: -(that of what rests) moving D / ||D||, D the symmetric part of the increment. */
+static double apex_derivative(const rp__elastoplastic_law *law, const rp__mat3 *increment, double gain, double out[3][3])
 {
     double size = 0;
     for (int i = 0; i < 3; i++)
@@ -77,12 +78,11 @@ static double tip_derivative(const rp__elastoplastic_law *law, const rp__mat3 *i
             size += out[i][j] * out[i][j];
         }
     size = sqrt(size);
-    double tip = rp__elastoplastic_tip(law, size, trace, q, gain), bond = rp__elastoplastic_tip(law, 1e300, trace, q, gain);
-    double rest = 1 - size * law->moving, held = rest > 0 && size > 0 ? (tip - bond) / rest : 0;
+    double apex = rp__elastoplastic_apex(law, size, gain);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            out[i][j] = held > 0 ? -held * law->moving * out[i][j] / size : 0;
-    return tip;
+            out[i][j] = apex > 0 && size > 0 ? -law->apex * law->moving * out[i][j] / size : 0;
+    return apex;
 }
 
 int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool correct_volume, const rp__mat3 *increment,
@@ -98,8 +98,8 @@ int rp__elastoplastic_linearise(const rp__elastoplastic_law *law, int dim, bool 
         e[i] = 0.5 * log(values[i]) + (i < dim ? part : 0);
         out->volume[i] = i < dim ? 0.5 / values[i] : 0;
     }
-    double tip = tip_derivative(law, increment, strain[0] + strain[1] + strain[2], q, gain, out->fading);
-    double stays = projection_derivative(law, dim, e, q, tip, out->normal, out->tip, &kase);
+    double tip = rp__elastoplastic_tip(law, q, gain), apex = apex_derivative(law, increment, gain, out->fading);
+    double stays = projection_derivative(law, dim, e, q, tip, apex, out->normal, out->apex, &kase);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             out->normal[i][j] *= out->volume[j];
@@ -131,13 +131,13 @@ void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, 
                                      const rp__mat3 *change, double dtau[6])
 {
     static const int row[6] = { 0, 1, 2, 0, 0, 1 }, column[6] = { 0, 1, 2, 1, 2, 2 };
-    double db[3][3], own[3][3], de[3][3], trace = 0, dtip = 0;
+    double db[3][3], own[3][3], de[3][3], trace = 0, dapex = 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             own[i][j] = change->m[i][0] * t->right[0][j] + change->m[i][1] * t->right[1][j] + change->m[i][2] * t->right[2][j];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            db[i][j] = own[i][j] + own[j][i], dtip += t->fading[i][j] * change->m[i][j];
+            db[i][j] = own[i][j] + own[j][i], dapex += t->fading[i][j] * change->m[i][j];
     turn(t->v, false, db, own);
     if (law->elastic) { /* tau = mu (b - I) + lambda ln J */
         for (int j = 0; j < dim; j++)
@@ -147,7 +147,7 @@ void rp__elastoplastic_tangent_apply(const rp__elastoplastic_law *law, int dim, 
         return;
     }
     for (int i = 0; i < 3; i++) {
-        de[i][i] = t->normal[i][0] * own[0][0] + t->normal[i][1] * own[1][1] + t->normal[i][2] * own[2][2] + t->tip[i] * dtip;
+        de[i][i] = t->normal[i][0] * own[0][0] + t->normal[i][1] * own[1][1] + t->normal[i][2] * own[2][2] + t->apex[i] * dapex;
         trace += de[i][i];
     }
     de[0][1] = de[1][0] = t->shear[0] * own[0][1];

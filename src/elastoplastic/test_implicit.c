@@ -42,8 +42,8 @@ static void tangents_are_the_derivatives_of_the_stress(void **unused)
                 m.hardening[0] = 35, m.hardening[1] = 9, m.hardening[2] = 0.3, m.hardening[3] = 10;
             rp__elastoplastic_law law = rp__elastoplastic_make_law(&m, dim);
             double size = n % 2 ? 0.1 : 1e-3, strain[6] = { 0 }, gain = n % 5 == 0 ? 0.5 * size : 0;
-            if (n % 3 == 1) /* cohesion, and what rests holds together: here up to strains of `size` */
-                law.tip = 0.1 * size, law.decay = 2, law.held = 0.2 * size, law.moving = law.shallow = 1 / size;
+            if (n % 3 == 1) /* cohesion, and the tip of what rests is rounded: here up to strains of `size` */
+                law.tip = 0.1 * size, law.decay = 2, law.apex = 0.2 * size, law.moving = 1 / size;
             rp__mat3 g, d;
             memset(&g, 0, sizeof g), memset(&d, 0, sizeof d);
             for (int i = 0; i < dim; i++)

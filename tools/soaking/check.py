@@ -121,7 +121,7 @@ def wall_kind(walls, dim, axis, side):
     else:
         pair = FACES[2] if axis == dim - 1 else FACES[axis]
         value = "slip"
-        for key in ("all", "sides" if axis != dim - 1 else "all", "xyz"[axis], pair[side]):
+        for key in ("all", "sides" if axis != dim - 1 else "all", "xyz"[axis], pair[side], "-+"[side] + "xyz"[axis]):
             value = walls.get(key, value)
     if isinstance(value, dict):
         value = value.get("kind", "frictional")
@@ -257,20 +257,28 @@ def momentum(run):
 
 
 def energy(run):
-    """Motion and height of the grains, less the work of bodies and what emitters bring, never grows.
+    """Motion and height of the grains, less the work of bodies and what emitters bring, never grows."""
+    worst, scale, when = energy_from_nowhere(run)
+    if worst > ENERGY * scale:
+        yield "%.3g J came from nowhere by t = %.4g s: %.3g of the %.3g J that move about" % (worst, when, worst / scale, scale)
+
+
+def energy_from_nowhere(run):
+    """(joules that came from nowhere, joules that move about, when); zero where the files do not tell.
 
     The work of a body on the grains is at most -(F·v + T·ω) dt with its velocity after the step: contacts only dissipate."""
+    nothing = (0.0, 1.0, 0.0)
     if len(run.stats) < 2 or not run.frames or capability(run.method, "fluid"):
-        return
+        return nothing
     for axis in range(run.dim):
         if run.wall(axis, 0) == "periodic" and run.gravity[axis] != 0:
-            return   # heights mean nothing along a periodic incline
+            return nothing   # heights mean nothing along a periodic incline
     if any(run.wall(axis, side) == "open" and run.gravity[axis] * (1 if side == 0 else -1) < 0 and axis != run.up
            for axis in range(run.dim) for side in (0, 1)):
-        return
+        return nothing
     rows, one = by_step(run), emitted_mass(run)
     if run.scene.get("emitters") and one is None:
-        return
+        return nothing
     top = max([0.0] + [emitter_energy(run, e) for e in run.scene.get("emitters", [])])
     e = run.column("kinetic_energy") + run.column("potential_energy")
     f0 = run.frames[0]
@@ -304,8 +312,7 @@ def energy(run):
     held = max(f.mass.sum() for f in run.frames)
     heights = [np.ptp(f.x[:, run.up]) for f in run.frames if f.count]
     scale = held * np.linalg.norm(run.gravity) * max(heights + [run.h]) * 0.5 + largest + gross
-    if worst > ENERGY * scale:
-        yield "%.3g J came from nowhere by t = %.4g s: %.3g of the %.3g J that move about" % (worst, when, worst / scale, scale)
+    return worst, scale, when
 
 
 def emitter_energy(run, e):
@@ -430,6 +437,12 @@ def volume(run):
         yield "a place is packed to %.2f φ_max in frame %d" % (tight, frame)
 
 
+def squared_axes(frame):
+    """Squares of the semi-axes of all particles."""
+    xx, yy, zz, xy, yz, xz = frame.fields["ellipsoid"].T
+    return np.linalg.eigvalsh(np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), 2, 0))
+
+
 def bounded(run):
     """Particles in all and in a cell; ellipsoids; strains."""
     if not run.frames:
@@ -452,8 +465,7 @@ def bounded(run):
             yield "%d particles in one cell in frame %d" % (most, f.frame)
             return
         if "ellipsoid" in f.fields and np.isfinite(f.fields["ellipsoid"]).all():
-            xx, yy, zz, xy, yz, xz = f.fields["ellipsoid"].T
-            eigen = np.linalg.eigvalsh(np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), 2, 0))
+            eigen = squared_axes(f)
             if eigen.max() > (ELLIPSOID * run.h) ** 2 or eigen.min() < -1e-6 * run.h ** 2:
                 yield "a particle has a semi-axis of %.3g cells in frame %d (least eigenvalue %.3g)" % (
                     math.sqrt(max(0, eigen.max())) / run.h, f.frame, eigen.min() / run.h ** 2)

@@ -25,18 +25,22 @@ def command(repose, scene_path, folder, threads, extra=()):
     return [repose, "run", scene_path, "-o", folder, "--overwrite", "--threads", str(threads), *extra]
 
 
+def launch(repose, scene_path, folder, threads=1, timeout=300, extra=()):
+    """(exit code, messages) of a run of a file."""
+    try:
+        done = subprocess.run(command(repose, scene_path, folder, threads, extra), capture_output=True, text=True, timeout=timeout)
+        return done.returncode, done.stderr
+    except subprocess.TimeoutExpired:
+        return 124, "no end within %d s" % timeout
+
+
 def run(repose, scene, folder, threads=1, timeout=300, extra=()):
     """Runs the scene in a folder that is made anew; a check.Run."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     path = os.path.join(folder, "soak.yaml")
     write_scene(scene, path)
-    try:
-        done = subprocess.run(command(repose, path, folder + "/run", threads, extra), capture_output=True, text=True, timeout=timeout)
-        code, messages = done.returncode, done.stderr
-    except subprocess.TimeoutExpired as e:
-        code, messages = 124, "no end within %d s" % timeout
-    return check.Run(folder + "/run", scene, code, messages)
+    return check.Run(folder + "/run", scene, *launch(repose, path, folder + "/run", threads, timeout, extra))
 
 
 def same_bytes(one, other):

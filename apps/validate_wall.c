@@ -1,0 +1,117 @@
+/* A smooth wall moved slowly out of and into sand: Rankine's thrusts, and the balance of energy. */
+#include "validate.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double gravity = 9.81;
+
+enum { MOST = 4096 };
+
+typedef struct wall_run {
+    const char *name, *sampling;
+    double direction; /* 1: into the sand */
+    double friction_factor;
+} wall_run;
+
+typedef struct thrusts {
+    double time[MOST], ratio[MOST]; /* thrust / (rho g H² / 2), H the height of the sand that moves with the wall */
+    int count;
+    double work, made, spread; /* of the wall; energy beyond it; potential and kinetic energy that moved */
+} thrusts;
+
+static double energy_of(const run *r)
+{
+    return r->stats.kinetic_energy + r->stats.potential_energy;
+}
+
+/* Mean bulk height of the wedge between the wall and where its slip line meets the surface. */
+static double wedge_height(validation *v, const run *r, double wall, double length)
+{
+    const rp_sim_def *def = rp_sim_definition(r->sim);
+    const double *x = run_plane(r, "position", 0), *volume = run_plane(r, "volume", 0);
+    double sum = 0;
+    (void)v;
+    for (int64_t i = 0; i < run_count(r); i++)
+        if (x[i] < wall + length)
+            sum += volume[i];
+    return sum / (def->materials[0].volume_fraction * length);
+}
+
+static bool measure(validation *v, const wall_run *w, double friction, thrusts *t)
+{
+    double speed = w->direction * validation_number(v, "speed"), density = validation_number(v, "bulk_density");
+    double height = validation_number(v, "height"), mu = friction * w->friction_factor;
+    settings set = { 0 };
+    setting(&set, "material.friction=%.17g", mu);
+    setting(&set, "grains.sampling=%s", w->sampling);
+    setting(&set, "bodies.0.motion=\"%.17g * t, 0, 0\"", speed);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", set.list))
+        return false;
+    double slip = atan(1.0) + w->direction * 0.5 * asin(friction), length = 0.9 * height * tan(slip), first = NAN, least = INFINITY, own = 0;
+    *t = (thrusts){ 0 };
+    bool good = true;
+    while (!rp_sim_done(r.sim) && t->count < MOST && (good = run_step(v, &r))) {
+        rp_body_state wall;
+        if (rp_sim_body(r.sim, 0, &wall) != RP_OK)
+            break;
+        own += wall.force[0] * wall.velocity[0] * r.stats.dt; /* work of the grains on the wall */
+        t->work = -own;
+        first = isnan(first) ? energy_of(&r) - t->work : first;
+        double left = energy_of(&r) - t->work; /* falls by what is dissipated */
+        least = fmin(least, left);
+        t->made = fmax(t->made, left - least);
+        double high = wedge_height(v, &r, wall.position[0], length);
+        t->time[t->count] = rp_sim_time(r.sim);
+        t->ratio[t->count++] = -wall.force[0] / (0.5 * density * gravity * high * high);
+    }
+    t->spread = fabs(energy_of(&r) - first);
+    run_close(&r);
+    return good;
+}
+
+/* Mean by time from `from` to `to`, each sample for the step it ends. */
+static double mean_between(const thrusts *t, double from, double to)
+{
+    double sum = 0, time = 0;
+    for (int i = 1; i < t->count; i++)
+        if (t->time[i] > from && t->time[i] <= to)
+            sum += t->ratio[i] * (t->time[i] - t->time[i - 1]), time += t->time[i] - t->time[i - 1];
+    return sum / time;
+}
+
+void case_wall_thrust(validation *v)
+{
+    static const wall_run runs[] = {
+        { "into the sand", "regular", 1, 1 },
+        { "into the sand, default sampling", "jittered", 1, 1 },
+        { "out of the sand", "regular", -1, 1 },
+        { "out of the sand, default sampling", "jittered", -1, 1 },
+        { "control, into the sand, 1.3 \xce\xbc", "regular", 1, 1.3 },
+        { "control, out of the sand, 1.3 \xce\xbc", "regular", -1, 1.3 },
+    };
+    enum { RUNS = sizeof runs / sizeof *runs };
+    static thrusts all[RUNS];
+    rp_plot_line lines[RUNS];
+    double sine = validation_number(v, "friction"), passive = (1 + sine) / (1 - sine), begin = validation_number(v, "begin"), end = validation_number(v, "end");
+    for (int k = 0; k < RUNS; k++) {
+        thrusts *t = &all[k];
+        if (!measure(v, &runs[k], sine, t))
+            return;
+        double exact = runs[k].direction > 0 ? passive : 1 / passive, middle = 0.5 * (begin + end);
+        lines[k] = (rp_plot_line){ .name = runs[k].name, .x = t->time, .y = t->ratio, .count = t->count };
+        if (runs[k].friction_factor > 1) {
+            validation_control(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, begin, middle), "%s: thrust / (\xcf\x81 g H\xc2\xb2/2)", runs[k].name);
+            continue;
+        }
+        validation_check(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, begin, middle), "%s: thrust / (\xcf\x81 g H\xc2\xb2/2), %g to %g s", runs[k].name, begin, middle);
+        validation_check(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, middle, end), "%s: the same, %g to %g s", runs[k].name, middle, end);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "made"), t->made / fmax(fabs(t->work), t->spread),
+                         "%s: energy beyond the work of the wall, a part of what moves", runs[k].name);
+    }
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Thrust on a smooth wall", plot.x_label = "t [s]", plot.y_label = "thrust / (rho g H^2 / 2)";
+    plot.lines = lines, plot.line_count = RUNS;
+    validation_plot(v, "thrust", "Thrust on a wall that moves at constant speed", &plot);
+}
