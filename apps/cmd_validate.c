@@ -25,6 +25,7 @@ const validation_case validate_cases[] = {
     { "bagnold-3d", AGAINST_THEORY, case_bagnold_3d },
     { "vertical-chute", AGAINST_THEORY, case_vertical_chute },
     { "shear-cell", AGAINST_THEORY, case_shear_cell },
+    { "fibres", AGAINST_THEORY, case_fibres },
     { "cohesive-cut", AGAINST_THEORY, case_cohesive_cut },
     { "heap", AGAINST_THEORY, case_heap },
     { "collapse-discs", AGAINST_GRAINS, case_collapse_discs },

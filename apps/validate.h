@@ -150,6 +150,7 @@ void case_bagnold_3d(validation *v);
 /* validate_shear.c */
 void case_vertical_chute(validation *v);
 void case_shear_cell(validation *v);
+void case_fibres(validation *v);
 void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);
