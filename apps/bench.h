@@ -30,6 +30,7 @@ typedef struct benchmark {
 } benchmark;
 
 extern const benchmark benchmarks[]; /* ends with a NULL name */
+bool bench_is_paper(const benchmark *b); /* one of the scenes of Table 1 of [daviet2016]: large, measured only when asked for */
 
 typedef struct bench_settings {
     const char *scenes;  /* folder */
@@ -49,6 +50,8 @@ void bench_print(const json *results);
 int bench_compare(const json *before, const json *after);
 /* A row a result, appended to FOLDER/processor.csv. */
 bool bench_history(const json *results, const char *folder);
+/* First steps, and Table 1 of [daviet2016], beside ours. */
+void bench_write_paper(FILE *to, const json *results);
 /* FOLDER/performance.md and FOLDER/performance/, with the history of this machine from `history` (NULL: none). */
 bool bench_page(const json *results, const char *folder, const char *history);
 

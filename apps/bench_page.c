@@ -41,10 +41,15 @@ static const json *best_row(const json *results, const char *name)
     return two ? two : scene_row(results, name, 1);
 }
 
-/* Rows that are compared with each other only, in a table of their own. */
 static bool is_law(const benchmark *b)
 {
     return b->family && strcmp(b->family, "laws") == 0;
+}
+
+/* Rows that are compared with each other only, in a table of their own. */
+static bool is_apart(const benchmark *b)
+{
+    return is_law(b) || bench_is_paper(b);
 }
 
 static void cell(FILE *to, const char *format, double value)
@@ -94,7 +99,7 @@ static void write_scenes(FILE *to, const json *results)
                 "| residual mean | max | over-packed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *one = scene_row(results, b->name, 1), *two = scene_row(results, b->name, 2), *r = two ? two : one;
-        if (!r || is_law(b))
+        if (!r || is_apart(b))
             continue;
         double t1 = json_number(one, "seconds", NAN), t2 = json_number(two, "seconds", NAN);
         fprintf(to, "| `%s` | %s |", b->name, b->title);
@@ -123,7 +128,7 @@ static void write_phases(FILE *to, const json *results)
         const json *r = best_row(results, b->name), *phases = json_member(r, "phases");
         double total = json_number(r, "seconds", NAN), most = 0;
         const char *largest = NULL;
-        if (!phases || is_law(b))
+        if (!phases || is_apart(b))
             continue;
         fprintf(to, "- `%s`:", b->name);
         for (const json *p = phases->first; p; p = p->next)
@@ -168,7 +173,7 @@ static void write_limits(FILE *to, const json *results)
                 "| scene | MB | bytes a particle | bytes a node |\n|---|---|---|---|\n");
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *r = best_row(results, b->name);
-        if (!r || is_law(b))
+        if (!r || is_apart(b))
             continue;
         fprintf(to, "| `%s` |", b->name);
         cell(to, "%.0f", 1e-6 * json_number(r, "memory", NAN));
@@ -194,7 +199,7 @@ static bool write_growth(FILE *to, const json *results, const char *folder)
     double nodes[MOST], seconds[MOST], iterations[MOST], solve[MOST], rest[MOST];
     int n = 0;
     for (const benchmark *b = benchmarks; b->name && n < MOST; b++) {
-        const json *r = b->family && !is_law(b) ? best_row(results, b->name) : NULL;
+        const json *r = b->family && !is_apart(b) ? best_row(results, b->name) : NULL;
         if (!r || !(json_number(r, "iterations", 0) > 0))
             continue;
         nodes[n] = json_number(r, "nodes", NAN), seconds[n] = json_number(r, "seconds", NAN);
@@ -234,7 +239,7 @@ static bool draw_scenes(FILE *to, const json *results, const char *folder)
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *r[2] = { scene_row(results, b->name, 1), scene_row(results, b->name, 2) };
         for (int k = 0; k < 2; k++)
-            if (r[k] && !is_law(b) && json_number(r[k], "iterations", 0) > 0 && n[k] < MOST)
+            if (r[k] && !is_apart(b) && json_number(r[k], "iterations", 0) > 0 && n[k] < MOST)
                 x[k][n[k]] = json_number(r[k], "nodes", NAN), y[k][n[k]++] = json_number(r[k], "seconds", NAN);
         if (b->reference > 0 && (r[0] || r[1]) && n[2] < MOST)
             x[2][n[2]] = json_number(r[1] ? r[1] : r[0], "nodes", NAN), y[2][n[2]++] = b->reference;
@@ -392,6 +397,7 @@ bool bench_page(const json *results, const char *folder, const char *history)
     write_machine(to, results);
     write_scenes(to, results);
     good = draw_scenes(to, results, folder) && good;
+    bench_write_paper(to, results);
     write_phases(to, results);
     write_limits(to, results);
     good = write_growth(to, results, folder) && good;

@@ -13,12 +13,13 @@
 typedef struct bench_line {
     const char *output, *scenes, *compare, *from, *history, *page;
     int threads, repeats, steps;
-    bool list, json, quiet;
+    bool list, json, quiet, paper;
 } bench_line;
 
 #define AT(member) offsetof(bench_line, member)
 
 static const option options[] = {
+    { "--paper", 0, OPT_FLAG, AT(paper), NULL, "the scenes of Table 1 of Daviet and Bertails-Descoubes 2016 at its grids and particles, which are left out otherwise" },
     { "--list", 'l', OPT_FLAG, AT(list), NULL, "names and titles of the benchmarks" },
     { "--output", 'o', OPT_TEXT, AT(output), "FILE", "the results as JSON (default: out/bench.json)" },
     { "--from", 0, OPT_TEXT, AT(from), "FILE", "measure nothing: take the results of this file" },
@@ -34,12 +35,12 @@ static const option options[] = {
     { 0 },
 };
 
-static bool chosen(const text_list *names, const char *name)
+static bool chosen(const text_list *names, bool paper, const benchmark *b)
 {
     for (int i = 0; i < names->count; i++)
-        if (strcmp(names->items[i], name) == 0)
+        if (strcmp(names->items[i], b->name) == 0)
             return true;
-    return names->count == 0;
+    return names->count == 0 && paper == bench_is_paper(b);
 }
 
 static bool all_known(const text_list *names)
@@ -79,7 +80,7 @@ static bool measure(const bench_line *line, const text_list *names)
     bool good = bench_machine(&s, file), any = false;
     fprintf(file, ",\n  \"results\": [");
     for (const benchmark *b = benchmarks; b->name; b++)
-        if (chosen(names, b->name))
+        if (chosen(names, line->paper, b))
             good = bench_measure(b, &s, file, &any) && good;
     fprintf(file, "]}\n");
     if (fclose(file) != 0 || rename(part, line->output) != 0) {
@@ -139,7 +140,7 @@ static int bench_main(int argc, char **argv)
 }
 
 const command command_bench = {
-    "bench", "[NAME]... [-o FILE] [--compare FILE] [--history DIR] [--page DIR]",
+    "bench", "[NAME]... [--paper] [-o FILE] [--compare FILE] [--history DIR] [--page DIR]",
     "Measures the speed of the program beside the limits of the machine",
     "Without names: every benchmark. Each runs in a process of its own, the same steps several times; the figure is the least of "
     "the repeats and the spread is how much the slowest was slower. Memory bandwidth and arithmetic of the machine are measured in "

@@ -21,7 +21,7 @@ typedef struct measure_line {
 #define AT(member) offsetof(measure_line, member)
 
 static const option options[] = {
-    { "--rates", 0, OPT_TEXT, AT(rates), "I,I,...", "inertial numbers, from fast to slow (default: 0.3,0.1,0.03,0.01)" },
+    { "--rates", 0, OPT_TEXT, AT(rates), "I,I,...", "inertial numbers, from fast to slow (default: 0.2,0.1,0.05,0.02)" },
     { "--strain", 0, OPT_REAL, AT(strain), "S", "shear measured at each rate, beyond what is left to settle (default: 2)" },
     { "--wide", 0, OPT_INT, AT(wide), "N", "grains along the flow (default: 20 in 2D, 12 in 3D; 8 across)" },
     { "--high", 0, OPT_INT, AT(high), "N", "grains between the plates (default: 14 in 2D, 10 in 3D)" },
@@ -247,7 +247,7 @@ static int measure(const measure_line *line, rp_scene *scene, shear_cell *cell)
 
 static int measure_main(int argc, char **argv)
 {
-    measure_line line = { .rates = "0.3,0.1,0.03,0.01", .strain = 2, .cell = 2.5 };
+    measure_line line = { .rates = "0.2,0.1,0.05,0.02", .strain = 2, .cell = 2.5 };
     text_list names;
     shear_cell cell = { 0 };
     int code = options_parse(&command_measure, &line, argc, argv, &names, 1, 1);

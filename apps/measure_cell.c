@@ -119,7 +119,7 @@ static rp_result make_cell(const rp_scene *scene, const shear_cell *c, const siz
     }
     double cell = 1.02 * s->largest, length = c->wide * cell, width = c->deep * cell, bottom = 4 * cell, top = bottom + (c->high + 2) * cell;
     double area = c->dim == 2 ? length : length * width;
-    double mass = 3 * s->density * area * s->mean;
+    double mass = 10 * s->density * area * s->mean;
     char more[256];
     say(&t, "title: A shear cell\nmethod: contact\ncell_size: %.9g\nduration: 1e6\nframe_rate: 1e-6\ncfl: 100\ngravity: 0\noutside: clamp\nspeed_limit: 1e6\n", cell);
     if (c->dim == 2)
@@ -138,15 +138,15 @@ static rp_result make_cell(const rp_scene *scene, const shear_cell *c, const siz
     say_plate(&t, c, "lower", length, width, bottom + 0.4 * cell, s->mean, 1, "kind: scripted");
     if (c->dim == 2)
         snprintf(more, sizeof more, "kind: free, mass: %.9g, force: [0, %.9g], linear_damping: %.9g, joint: {kind: slider, axis: [0, 1, 0]}", mass,
-                 -pressure * area, 0.2 / (s->mean * sqrt(s->density / pressure)));
+                 -pressure * area, 0.5 / (s->mean * sqrt(s->density / pressure)));
     else
         snprintf(more, sizeof more, "kind: free, mass: %.9g, force: [0, 0, %.9g], linear_damping: %.9g, joint: {kind: slider, axis: [0, 0, 1]}",
-                 mass, -pressure * area, 0.2 / (s->mean * sqrt(s->density / pressure)));
+                 mass, -pressure * area, 0.5 / (s->mean * sqrt(s->density / pressure)));
     say_plate(&t, c, "upper", length, width, top, s->mean, -1, more);
     char set[64];
     snprintf(set, sizeof set, "contact.diameter=%.17g", s->mean);
-    const char *sets[] = { set };
-    rp_scene_options options = { sets, 1 };
+    const char *sets[] = { set, "contact.tolerance=1e-3", "contact.tolerance_max=1e-2" }; /* mu is a mean over hundreds of steps */
+    rp_scene_options options = { sets, 3 };
     result = rp_scene_parse(t.at, "shear cell", NULL, &options, out);
     free(t.at);
     return result;
@@ -254,6 +254,24 @@ static rp_result measure_rate(cell_run *r, double inertial, shear_point *p)
     return RP_OK;
 }
 
+/* Before the first rate: the upper plate comes down until it has been carried for a while. */
+static rp_result press(cell_run *r)
+{
+    enum { MOST = 2000, CARRIED = 20 };
+    int carried = 0;
+    for (int k = 0; k < MOST && carried < CARRIED; k++) {
+        rp_step_stats stats;
+        rp_body_state lower;
+        rp_result result = draw(r, 0.1 * r->s.mean / r->unit, CARE * r->unit, &stats);
+        if (result == RP_OK)
+            result = rp_sim_body(r->sim, 0, &lower);
+        if (result != RP_OK)
+            return result;
+        carried += -lower.force[r->c->dim - 1] > 0.5 * r->pressure * r->area;
+    }
+    return RP_OK;
+}
+
 rp_result shear_measure(const rp_scene *scene, const shear_cell *c, shear_point *points, double *diameter, double *density)
 {
     cell_run r = { .c = c };
@@ -281,6 +299,8 @@ rp_result shear_measure(const rp_scene *scene, const shear_cell *c, shear_point 
         r.low = 4.4 * spacing;
         r.high = (4 + c->high + 2) * spacing;
     }
+    if (result == RP_OK)
+        result = press(&r);
     for (int k = 0; k < c->rates && result == RP_OK; k++) {
         result = measure_rate(&r, c->rate[k], &points[k]);
         if (result == RP_OK && !c->quiet)
@@ -294,7 +314,8 @@ rp_result shear_measure(const rp_scene *scene, const shear_cell *c, shear_point 
 
 /* ---- the law ---- */
 
-/* With I_0 given, mu_s and mu_2 - mu_s are a weighted line in 1 / (1 + I_0 / I). */
+/* I_0 is sought from 0.02 to 1: far beyond the rates measured only (mu_2 - mu_s) / I_0 is known.
+ * With I_0 given, mu_s and mu_2 - mu_s are a weighted line in 1 / (1 + I_0 / I). */
 static double fit_line(const double *inertial, const double *mu, const double *error, int n, double i_0, double *mu_s, double *rise)
 {
     double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0, sum = 0;
@@ -315,7 +336,7 @@ static double fit_line(const double *inertial, const double *mu, const double *e
 static double fit_once(const double *inertial, const double *mu, const double *error, int n, double *mu_s, double *mu_2, double *i_0)
 {
     double best = INFINITY, a, b;
-    for (int k = 0; k <= 120; k++) {
+    for (int k = 0; k <= 85; k++) {
         double at = 0.02 * pow(10, k / 50.0), sum = fit_line(inertial, mu, error, n, at, &a, &b);
         if (sum < best) {
             best = sum;

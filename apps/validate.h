@@ -181,6 +181,7 @@ void case_bagnold_3d(validation *v);
 /* validate_shear.c */
 void case_vertical_chute(validation *v);
 void case_shear_cell(validation *v);
+void case_fibres(validation *v);
 void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);
@@ -201,6 +202,7 @@ void case_silo_grains(validation *v);
 /* validate_heap.c */
 void case_heap(validation *v);
 void case_heap_rest(validation *v);
+void case_heap_refinement(validation *v);
 /* validate_impact.c */
 void case_crater(validation *v);
 void case_crater_rim(validation *v);

@@ -188,3 +188,56 @@ void case_heap_rest(validation *v)
     }
     plot_heaps(v, &all);
 }
+
+/* ---- what the cell has to do with it ---- */
+
+enum { LEVELS = 3 };
+
+/* Slope, against the horizontal, of a heap that was laid at 1.2 of its friction: mean of both sides, as tangent over friction. `off`: without the
+ * rule that the method adds for what rests. */
+static double laid_slope(validation *v, const char *method, double cell, const char *off)
+{
+    settings s = { 0 };
+    setting(&s, "method=%s", method);
+    setting(&s, "cell_size=%.17g", cell);
+    for (const char *rule = off; rule && *rule; rule += strcspn(rule, ",") + (rule[strcspn(rule, ",")] == ','))
+        setting(&s, "%.*s", (int)strcspn(rule, ","), rule);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return NAN;
+    const rp_sim_def *def = rp_sim_definition(r.sim);
+    plate p = plate_of(v);
+    static double x[BINS], heights[BINS];
+    bool good = run_until(v, &r, def->duration);
+    int bins = heap_heights(&r, &p, x, heights);
+    double angle = 0.5 * (side_angle(x, heights, bins, -1) + side_angle(x, heights, bins, 1)), mu = def->materials[0].friction;
+    run_close(&r);
+    return good ? tan(angle * acos(-1.0) / 180) / mu : NAN;
+}
+
+void case_heap_refinement(validation *v)
+{
+    static const struct {
+        const char *name, *method, *off;
+    } runs[] = {
+        { "nonsmooth", "nonsmooth", "nonsmooth.apex=0,nonsmooth.static_cohesion=0" },
+        { "elastoplastic", "elastoplastic", "elastoplastic.apex=0" },
+    };
+    double cell = validation_number(v, "cell"), most = validation_number(v, "rule");
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        double slope[LEVELS], without[LEVELS];
+        for (int l = 0; l < LEVELS; l++) {
+            slope[l] = laid_slope(v, runs[k].method, cell / (1 << l), NULL);
+            without[l] = laid_slope(v, runs[k].method, cell / (1 << l), runs[k].off);
+            if (v->trouble[0])
+                return;
+            validation_check(v, CHECK_ABSOLUTE, l == LEVELS - 1 ? "slope" : "coarse", 1, slope[l], "%s, cells of %g mm: tangent of the slope / friction", runs[k].name,
+                             1000 * cell / (1 << l));
+        }
+        double coarse = fabs(slope[0] - without[0]), fine = fabs(slope[LEVELS - 1] - without[LEVELS - 1]);
+        validation_check(v, CHECK_BELOW, NULL, most * coarse + validation_number(v, "noise"), fine,
+                         "%s: what the rule of rest adds to it with a quarter of the cell (with the cell: %.3f)", runs[k].name, coarse);
+        validation_check(v, CHECK_BELOW, NULL, fabs(slope[0] - 1) + validation_number(v, "noise"), fabs(slope[LEVELS - 1] - 1),
+                         "%s: error with a quarter of the cell, not larger than with the cell", runs[k].name);
+    }
+}

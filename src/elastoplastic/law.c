@@ -34,14 +34,14 @@ rp__elastoplastic_law rp__elastoplastic_make_law(const rp_material_def *m, int d
 /* Near a free surface the weight of less than a cell is carried by particles that lose touch at the least vibration, and grains that
  * should rest would creep downhill in every one of them: stresses there are wrong by rho g h, whatever the sampling. The cone of what
  * touches and hardly deforms is therefore rounded at its tip,
- *     ||dev tau|| <= sqrt(2) mu^ sqrt(p² + c²),   p >= 0,   c = part rho g h max(0, 1 - |rate| / (0.05 sqrt(g / h))).
+ *     ||dev tau|| <= sqrt(2) mu^ sqrt(p² + c²),   p >= 0,   c = part rho g h max(0, 1 - |rate| / (0.003 sqrt(g / h))).
  * There is no tension in it, so nothing hangs, and at the depth z it adds c²/2p, that is h²/2z: it vanishes with the cell, and inside a
  * heap at once. */
 void rp__elastoplastic_round_tip(rp__elastoplastic_law *law, const rp_material_def *m, int dim, double part, double gravity, double h, double dt)
 {
     double weight = m->density * m->volume_fraction * gravity * h, trace = dim * weight / (dim * law->lame + 2 * law->shear);
     law->apex = part * trace;
-    law->moving = gravity > 0 ? 1 / (0.05 * sqrt(gravity / h) * dt) : 0;
+    law->moving = gravity > 0 ? 1 / (0.003 * sqrt(gravity / h) * dt) : 0;
 }
 
 double rp__elastoplastic_tip(const rp__elastoplastic_law *law, double q, double gain)

@@ -1,0 +1,177 @@
+/* The method contact against exact solutions: rods, inclines, the capstan, stick and slip, momentum. */
+#include "validate.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846, earth = 9.81;
+
+static bool fibres_of(validation *v, run *r, rp_fibres_view *view)
+{
+    if (rp_sim_fibres(r->sim, view) == RP_OK && view->count > 0)
+        return true;
+    validation_trouble(v, "the scene has no fibres");
+    return false;
+}
+
+static double extra_of(const run *r, const char *name)
+{
+    for (int k = 0; k < r->stats.extra_count; k++)
+        if (strcmp(r->stats.extra_name[k], name) == 0)
+            return r->stats.extra[k];
+    return NAN;
+}
+
+/* y / x of the tip, of the elastica under its own weight. */
+static void cantilever(validation *v)
+{
+    static const double rows[][2] = { { 1, 0.124562 }, { 10, 1.06680 }, { 50, 3.70556 } };
+    for (int k = 0; k < 3; k++) {
+        settings s = { 0 };
+        run r;
+        rp_fibres_view view;
+        setting(&s, "fibres.0.density=%.9g", rows[k][0] / (earth * pi * 1e-4));
+        if (!run_open(v, &r, "cantilever.yaml", s.list))
+            return;
+        if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
+            const double *tip = view.position + 3 * (view.nodes - 1);
+            validation_check(v, CHECK_RELATIVE, "cantilever", rows[k][1], -tip[2] / tip[0], "cantilever, weight %g EI/L\xc2\xb2: drop over reach of the tip", rows[k][0]);
+        }
+        run_close(&r);
+    }
+}
+
+/* Energy of a strip that is twisted by phi: GJ phi² / 2 L, GJ = G pi a³ b³ / (a² + b²) of an ellipse. */
+static void twist(validation *v)
+{
+    run r;
+    const double a = 0.01, b = 0.001, g = 10e6 / 3, phi = 0.3;
+    if (!run_open(v, &r, "twist.yaml", NULL))
+        return;
+    if (run_until(v, &r, 20)) {
+        double ours = extra_of(&r, "fibre_elastic"), half = 0.5 * phi * phi * g;
+        validation_check(v, CHECK_RELATIVE, "twist", half * pi * pow(a * b, 3) / (a * a + b * b), ours, "strip twisted by 0.3 rad: energy [J]");
+        validation_control(v, CHECK_RELATIVE, "twist", half * pi * a * b * (a * a + b * b) / 4, ours, "control, the polar moment: energy [J]");
+    }
+    run_close(&r);
+}
+
+/* Velocity of the first node or grain after 50 ms, over g sin(alpha) t. */
+static double slope(validation *v, const char *scene, double mu, bool fibre)
+{
+    settings s = { 0 };
+    run r;
+    double u = NAN, alpha = 17 * pi / 180;
+    setting(&s, "walls.bottom=%.9g", mu);
+    if (fibre)
+        setting(&s, "fibres.0.friction=%.9g", mu);
+    if (!run_open(v, &r, scene, s.list))
+        return NAN;
+    rp_fibres_view view;
+    double before = 0;
+    if (run_until(v, &r, 0.05) && (!fibre || fibres_of(v, &r, &view)))
+        before = fibre ? view.velocity[0] : run_mean(&r, "velocity", 0);
+    if (run_until(v, &r, 0.1) && (!fibre || fibres_of(v, &r, &view)))
+        u = (fibre ? view.velocity[0] : run_mean(&r, "velocity", 0)) - before;
+    run_close(&r);
+    return u / (0.05 * earth * sin(alpha));
+}
+
+static void inclines(validation *v)
+{
+    double alpha = 17 * pi / 180, mu = 0.05, slide = 1 - mu / tan(alpha);
+    validation_check(v, CHECK_RELATIVE, "incline", 2.0 / 3, slope(v, "incline.yaml", 0.5, true), "fibre that rolls: acceleration over g sin \xce\xb1");
+    validation_check(v, CHECK_RELATIVE, "incline", slide, slope(v, "incline.yaml", mu, true), "fibre that slides: acceleration over g sin \xce\xb1");
+    validation_check(v, CHECK_RELATIVE, "incline", 5.0 / 7, slope(v, "ball.yaml", 0.5, false), "ball that rolls: acceleration over g sin \xce\xb1");
+    validation_check(v, CHECK_RELATIVE, "incline", slide, slope(v, "ball.yaml", mu, false), "ball that slides: acceleration over g sin \xce\xb1");
+    validation_control(v, CHECK_RELATIVE, "incline", slide, slope(v, "ball.yaml", 1.3 * mu, false), "control, 1.3 \xce\xbc: acceleration over g sin \xce\xb1");
+}
+
+/* Ratio of the tensions of the two legs. */
+static double capstan_ratio(validation *v, double mu)
+{
+    settings s = { 0 };
+    run r;
+    double ratio = NAN;
+    rp_fibres_view view;
+    setting(&s, "bodies.0.surface=%.9g", mu);
+    setting(&s, "fibres.0.friction=%.9g", mu);
+    if (!run_open(v, &r, "capstan.yaml", s.list))
+        return NAN;
+    if (run_until(v, &r, 4) && fibres_of(v, &r, &view))
+        ratio = view.tension[view.nodes - 2] / view.tension[1];
+    run_close(&r);
+    return ratio;
+}
+
+static void capstan(validation *v)
+{
+    double mu = 0.3, t = mu * tan(pi / 40), law = pow((1 + t) / (1 - t), 20);
+    validation_check(v, CHECK_RELATIVE, "capstan", law, capstan_ratio(v, mu), "capstan, half a turn, \xce\xbc 0.3, 20 nodes: T2/T1");
+    validation_control(v, CHECK_RELATIVE, "capstan", law, capstan_ratio(v, 1.3 * mu), "control, 1.3 \xce\xbc: T2/T1");
+}
+
+/* The strain at which the foot begins to slide. */
+static double slip_strain(validation *v, double mu)
+{
+    settings s = { 0 };
+    run r;
+    const double speed = 0.02;
+    double found = NAN;
+    setting(&s, "walls.bottom=%.9g", mu);
+    setting(&s, "fibres.0.friction=%.9g", mu);
+    if (!run_open(v, &r, "press.yaml", s.list))
+        return NAN;
+    while (isnan(found) && rp_sim_time(r.sim) < 19 && run_step(v, &r)) {
+        rp_fibres_view view;
+        if (!fibres_of(v, &r, &view))
+            break;
+        double strain = speed * rp_sim_time(r.sim); /* the foot, with its radius, stands on the floor from the beginning */
+        if (strain > 0.01 && fabs(view.velocity[3 * (view.nodes - 1)]) > 1e-3 * speed && extra_of(&r, "contacts") > 0)
+            found = strain;
+    }
+    run_close(&r);
+    return found;
+}
+
+static void slip(validation *v)
+{
+    static const double rows[][2] = { { 0.1, 0.04687 }, { 0.2, 0.15487 }, { 0.3, 0.27156 } };
+    for (int k = 0; k < 3; k++)
+        validation_check(v, CHECK_RELATIVE, "slip", rows[k][1], slip_strain(v, rows[k][0]), "pressed rod, \xce\xbc %g: strain at which its foot slips", rows[k][0]);
+    validation_control(v, CHECK_RELATIVE, "slip", rows[1][1], slip_strain(v, 1.3 * rows[1][0]), "control, 1.3 \xce\xbc: strain at which its foot slips");
+}
+
+/* Sum of the momenta of nodes, in units of that at the start. */
+static void momentum(validation *v)
+{
+    run r;
+    rp_fibres_view view;
+    double start[3] = { 0 }, end[3] = { 0 }, size = 0, off = 0;
+    if (!run_open(v, &r, "meet.yaml", NULL))
+        return;
+    for (int k = 0; k < 2; k++) {
+        if ((k == 1 && !run_until(v, &r, 0.5)) || !fibres_of(v, &r, &view))
+            break;
+        for (int64_t i = 0; i < view.count; i++)
+            for (int64_t n = view.first[i]; n < view.first[i + 1]; n++)
+                for (int a = 0; a < 3; a++) /* both fibres and all segments are alike; end nodes have half a mass */
+                    (k == 0 ? start : end)[a] += (n == view.first[i] || n == view.first[i + 1] - 1 ? 0.5 : 1) * view.velocity[3 * n + a];
+    }
+    for (int a = 0; a < 3; a++) {
+        size += start[a] * start[a];
+        off += (end[a] - start[a]) * (end[a] - start[a]);
+    }
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_momentum"), sqrt(off / size), "two fibres that meet: change of momentum, relative");
+    run_close(&r);
+}
+
+void case_fibres(validation *v)
+{
+    cantilever(v);
+    twist(v);
+    inclines(v);
+    capstan(v);
+    slip(v);
+    momentum(v);
+}
