@@ -48,6 +48,8 @@ const benchmark benchmarks[] = {
       { "--scene", "@../zb05.yaml", "--frames", "30" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "pbd", "Interactive grains: 10 thousand and half a million that follow them, ms a frame", BENCH_PROGRAM, "pbd",
       { "--scene", "@../hourglass-pbd.yaml", "--frames", "20", "--skip", "20" }, NULL, 1, 0, 0, 1, 0, 0 },
+    { "driving", "Driven over undriven steps of the demo scene, saving and restoring its state (ms a megabyte)", BENCH_PROGRAM, "driving",
+      { "--scene", "@../collapse.yaml" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };

@@ -207,6 +207,7 @@ static rp_result solve_pass(rp__contact_state *s, const rp__world *world, rp_ste
     int turns = s->params->rolling_friction > 0 ? ROLLING_TURNS : 1;
     for (int k = 0; k < turns; k++) {
         rp_friction_report report;
+        RP_TRY(rp__sim_given_up(world));
         RP_TRY(solve_once(s, world, &report));
         stats->iterations += report.iterations;
         stats->residual_mean = report.residual.mean;

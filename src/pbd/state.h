@@ -170,7 +170,7 @@ void rp__pbd_surface_forces(rp__pbd *s, rp__world *world);
 rp_result rp__pbd_pack(rp__pbd *s);
 
 /* sweep.c */
-rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2]); /* sum and largest |Δl| of the last sweep */
+rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2]); /* sum and largest |Δl| of the last sweep */
 
 /* sweep_kernel.c: groups [begin, end) of lanes on the displacements. Warm: what they carry is applied; else one visit each.
  * `residual`, when not NULL, gets for each group the sum and the largest of what changed, |Δl|. */

@@ -18,6 +18,7 @@ enum { WITHIN, ODD, EVEN, LOOSE, PHASES };
 typedef struct work {
     rp__pbd *s;
     int64_t sweeps;
+    const volatile int *cancel; /* not NULL and not 0: what is left is not done, and the step is given up */
 } work;
 
 /* A surface that grains cannot move:  e = u - s,  as for pairs, with all of the change for the grain. */
@@ -95,7 +96,7 @@ static void run_item(void *context, int64_t item, int worker)
     int64_t slabs = w->s->slab_count, sweep = item / (PHASES * slabs) - 1;
     int phase = (int)(item / slabs % PHASES);
     (void)worker;
-    if (phase == LOOSE && sweep == w->sweeps)
+    if ((phase == LOOSE && sweep == w->sweeps) || (w->cancel && *w->cancel))
         return;
     if (phase == LOOSE)
         rp__pbd_visit_loose(w->s, sweep < 0);
@@ -129,9 +130,9 @@ static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
     return RP_OK;
 }
 
-rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2])
+rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2])
 {
-    work w = { s, sweeps };
+    work w = { s, sweeps, cancel };
     int colours = 0;
     residual[0] = residual[1] = 0;
     if (s->slab_count == 0)
