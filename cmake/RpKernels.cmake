@@ -90,9 +90,6 @@ macro(rp_architecture)
         list(APPEND definitions RP_KERNELS_X86_64)
     endif()
     set_source_files_properties(src/methods/kernels.c PROPERTIES COMPILE_DEFINITIONS "${definitions}")
-    if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND "x86-64-v4" IN_LIST RP_KERNEL_LEVELS)
-        list(APPEND RP_KERNEL_OPTIONS_x86-64-v4 ${RP_V4_TUNE})
-    endif()
 endmacro()
 
 # The objects of a target once more for every level: all its sources, or those named in `kernels`.

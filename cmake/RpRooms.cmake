@@ -167,18 +167,11 @@ endfunction()
 
 function(rp_install)
     install(TARGETS repose EXPORT repose-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    # For those who link it whole; what it needs is in repose.pc (pkg-config --static). No CMake target: its dependencies are not exported.
+    # For those who link it whole; what it needs is in repose.pc (pkg-config --static) and in repose::repose_static.
     install(FILES $<TARGET_FILE:repose_static> DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/repose DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(DIRECTORY scenes/ DESTINATION ${CMAKE_INSTALL_DATADIR}/repose/scenes)
     install(EXPORT repose-targets NAMESPACE repose:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    include(CMakePackageConfigHelpers)
-    configure_package_config_file(cmake/repose-config.cmake.in ${PROJECT_BINARY_DIR}/repose-config.cmake
-        INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    write_basic_package_version_file(${PROJECT_BINARY_DIR}/repose-config-version.cmake COMPATIBILITY SameMinorVersion)
-    install(FILES ${PROJECT_BINARY_DIR}/repose-config.cmake ${PROJECT_BINARY_DIR}/repose-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    file(RELATIVE_PATH RP_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # the folder may be moved as a whole
     set(private "")
     foreach(entry scripts:-llua5.4 meshes:-lassimp images:-lpng problems:-lhdf5_serial files:-lhdf5_serial files:-lfyaml pictures:-lembree3
                   implicit:-lsundials_kinsol implicit:-lsundials_sunlinsolspgmr implicit:-lsundials_nvecserial)
@@ -190,6 +183,14 @@ function(rp_install)
     list(REMOVE_DUPLICATES private)
     list(JOIN private " " RP_PC_PRIVATE)
     string(APPEND RP_PC_PRIVATE " -fopenmp -lstdc++ -lm")
+    string(REPLACE " " ";" RP_CONFIG_PRIVATE "${RP_PC_PRIVATE}")
+    include(CMakePackageConfigHelpers)
+    configure_package_config_file(cmake/repose-config.cmake.in ${PROJECT_BINARY_DIR}/repose-config.cmake
+        INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/repose-config-version.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/repose-config.cmake ${PROJECT_BINARY_DIR}/repose-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
+    file(RELATIVE_PATH RP_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # the folder may be moved as a whole
     configure_file(cmake/repose.pc.in ${PROJECT_BINARY_DIR}/repose.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/repose.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()

@@ -433,7 +433,7 @@ static void watch_step(void *context)
     rp_sim *sim = context;
     rp_progress progress = { sim->step + 1, sim->time, sim->watch.dt, rp__base_seconds() - sim->watch.begin };
     if ((sim->watch.asked && *sim->watch.asked) || !sim->hooks.progress(sim->hooks.context, &progress))
-        sim->watch.give_up = 1;
+        __atomic_store_n(&sim->watch.give_up, 1, __ATOMIC_RELAXED);
 }
 
 /* advance, watched by the progress hook. */
