@@ -60,6 +60,8 @@ const benchmark benchmarks[] = {
       { "--scene", "@../hourglass-pbd.yaml", "--frames", "20", "--skip", "20" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "view", "Playing the hourglass to a socket: steps, half a million fine grains, packing, sending; ms a frame", BENCH_VIEW, "../hourglass-pbd.yaml",
       { NULL }, NULL, 1, 30, 60, 1, 0, 0 },
+    { "driving", "Driven over undriven steps of the demo scene, saving and restoring its state (ms a megabyte)", BENCH_PROGRAM, "driving",
+      { "--scene", "@../collapse.yaml" }, NULL, 1, 0, 0, 1, 0, 0 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };

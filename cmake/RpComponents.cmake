@@ -9,7 +9,7 @@
 #   pictures  grain samples, pictures, the command   Embree, libpng (and all of the above)
 #
 # A file named in rp_room(… WITH component:file) is compiled when the component is there; absent_COMPONENT*.c of the room otherwise, whose
-# functions refuse with a sentence that names the component. Of `files` and `pictures` the whole rooms are left out.
+# functions refuse with a sentence that names the component. Of `files` and `pictures` it stands in for the whole rooms.
 
 set(RP_COMPONENTS scripts meshes images problems implicit files pictures)
 set(REPOSE_COMPONENTS "all" CACHE STRING "core, or all, or core and some of: ${RP_COMPONENTS}")

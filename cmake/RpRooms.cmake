@@ -8,6 +8,9 @@
 #   test_*.c      a cmocka test program of its own, linked with the static library
 #   fuzz_*.c      a libFuzzer program, built when REPOSE_FUZZ is on
 #   name.cpp      the thin shims for formats without a C library
+#
+# rp_room(room KERNELS) marks a room that is compiled once more for every level of RP_KERNEL_LEVELS (RpKernels.cmake), KERNELS file.c a
+# single file of it.
 
 set(RP_ROOMS "" CACHE INTERNAL "")
 set(RP_OBJECTS "" CACHE INTERNAL "")
@@ -26,10 +29,15 @@ function(rp__objects target room sources definitions links)
         endif()
     endif()
     set(RP_OBJECTS ${RP_OBJECTS} $<TARGET_OBJECTS:${target}> CACHE INTERNAL "")
+    rp_kernel_objects(${target} "${sources}" "${definitions}" "${links}" "${kernels}")
 endfunction()
 
 function(rp_room room)
-    cmake_parse_arguments(A "" "" "LINK;WITH" ${ARGN})
+    cmake_parse_arguments(A "" "" "LINK;WITH;KERNELS" ${ARGN})
+    set(kernels "${A_KERNELS}")
+    if("KERNELS" IN_LIST A_KEYWORDS_MISSING_VALUES)
+        set(kernels ALL)
+    endif()
     set(left_out "")
     set(stand_ins "")
     foreach(entry IN LISTS A_WITH) # component:file
@@ -74,10 +82,19 @@ function(rp_room room)
     set(RP_LINKS ${RP_LINKS} ${A_LINK} CACHE INTERNAL "")
 endfunction()
 
+# Rooms that a missing component would bring: what stands in for them refuses by name.
+function(rp_absent_rooms component)
+    foreach(room IN LISTS ARGN)
+        set(kernels "")
+        rp__objects(rp_${room} ${room} ${PROJECT_SOURCE_DIR}/src/${room}/absent_${component}.c "" "")
+    endforeach()
+endfunction()
+
 function(rp_library)
     list(REMOVE_DUPLICATES RP_LINKS)
-    add_library(repose SHARED ${RP_OBJECTS})
-    add_library(repose_static STATIC ${RP_OBJECTS})
+    rp_kernel_files(kernels)
+    add_library(repose SHARED ${RP_OBJECTS} ${kernels})
+    add_library(repose_static STATIC ${RP_OBJECTS} ${kernels})
     set_target_properties(repose_static PROPERTIES OUTPUT_NAME repose) # librepose.a beside librepose.so
     set_target_properties(repose PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     foreach(t repose repose_static)
@@ -150,18 +167,11 @@ endfunction()
 
 function(rp_install)
     install(TARGETS repose EXPORT repose-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    # For those who link it whole; what it needs is in repose.pc (pkg-config --static). No CMake target: its dependencies are not exported.
+    # For those who link it whole; what it needs is in repose.pc (pkg-config --static) and in repose::repose_static.
     install(FILES $<TARGET_FILE:repose_static> DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/repose DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(DIRECTORY scenes/ DESTINATION ${CMAKE_INSTALL_DATADIR}/repose/scenes)
     install(EXPORT repose-targets NAMESPACE repose:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    include(CMakePackageConfigHelpers)
-    configure_package_config_file(cmake/repose-config.cmake.in ${PROJECT_BINARY_DIR}/repose-config.cmake
-        INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    write_basic_package_version_file(${PROJECT_BINARY_DIR}/repose-config-version.cmake COMPATIBILITY SameMinorVersion)
-    install(FILES ${PROJECT_BINARY_DIR}/repose-config.cmake ${PROJECT_BINARY_DIR}/repose-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
-    file(RELATIVE_PATH RP_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # the folder may be moved as a whole
     set(private "")
     foreach(entry scripts:-llua5.4 meshes:-lassimp images:-lpng problems:-lhdf5_serial files:-lhdf5_serial files:-lfyaml pictures:-lembree3
                   implicit:-lsundials_kinsol implicit:-lsundials_sunlinsolspgmr implicit:-lsundials_nvecserial)
@@ -173,39 +183,26 @@ function(rp_install)
     list(REMOVE_DUPLICATES private)
     list(JOIN private " " RP_PC_PRIVATE)
     string(APPEND RP_PC_PRIVATE " -fopenmp -lstdc++ -lm")
+    string(REPLACE " " ";" RP_CONFIG_PRIVATE "${RP_PC_PRIVATE}")
+    include(CMakePackageConfigHelpers)
+    configure_package_config_file(cmake/repose-config.cmake.in ${PROJECT_BINARY_DIR}/repose-config.cmake
+        INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/repose-config-version.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/repose-config.cmake ${PROJECT_BINARY_DIR}/repose-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/repose)
+    file(RELATIVE_PATH RP_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # the folder may be moved as a whole
     configure_file(cmake/repose.pc.in ${PROJECT_BINARY_DIR}/repose.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/repose.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 function(rp_summary)
-    message(STATUS "repose ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, -march=${REPOSE_ARCH}")
+    message(STATUS "repose ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, architecture ${REPOSE_ARCH}")
+    if(RP_KERNEL_LEVELS)
+        message(STATUS "repose kernels chosen at start: x86-64 ${RP_KERNEL_LEVELS}")
+    endif()
     message(STATUS "repose components: core ${RP_PRESENT}; left out: ${RP_MISSING}")
     message(STATUS "repose uses OpenMP ${OpenMP_C_VERSION}, SUNDIALS ${SUNDIALS_VERSION}, libfyaml ${FYAML_VERSION}, Lua ${LUA_VERSION}, HDF5 ${HDF5_VERSION}, assimp ${ASSIMP_VERSION}, Embree ${embree_VERSION}, libpng ${PNG_VERSION_STRING}")
     if(REPOSE_SANITIZE)
         message(STATUS "repose sanitizers: ${REPOSE_SANITIZE}")
     endif()
-endfunction()
-
-# gcc 12 fills all of a 256-bit register from the first half of a constant whose second half is zero (ix86 moves of wide integers,
-# seen with AVX-512). A program tells whether this compiler does; the moves from general to vector registers that it takes are then left out.
-function(rp_check_wide_constants)
-    include(CheckCSourceRuns)
-    set(program [[
-        typedef struct { double a, b, c, d; } four;
-        __attribute__((noinline)) double sum(four v) { return v.a + v.b + v.c + v.d; }
-        int main(void) { return sum((four){ 1e-200, 1e-200, 0, 0 }) != 2e-200; }]])
-    set(CMAKE_REQUIRED_FLAGS "-O3")
-    if(REPOSE_ARCH)
-        string(APPEND CMAKE_REQUIRED_FLAGS " -march=${REPOSE_ARCH}")
-    endif()
-    check_c_source_runs("${program}" RP_WIDE_CONSTANTS_WORK)
-    if(RP_WIDE_CONSTANTS_WORK)
-        return()
-    endif()
-    string(APPEND CMAKE_REQUIRED_FLAGS " -mtune-ctrl=^inter_unit_moves_to_vec")
-    check_c_source_runs("${program}" RP_WIDE_CONSTANTS_MENDED)
-    if(NOT RP_WIDE_CONSTANTS_MENDED)
-        message(FATAL_ERROR "This compiler makes wrong code of wide constants for -march=${REPOSE_ARCH}: configure with -DREPOSE_ARCH=x86-64-v3, or take another compiler.")
-    endif()
-    add_compile_options(-mtune-ctrl=^inter_unit_moves_to_vec)
 endfunction()

@@ -52,6 +52,52 @@ for run in other finer; do
     done
     grep -q ,action, $run/stats.csv || fail "$run: no step ends at an action"
 done
+# a body that comes while it runs: in bodies.csv and frames from then on, in pictures, after a stop, and gone when it is removed
+cat > later.jsonl << 'END'
+{"time":0.1,"kind":"body_add","body":{"name":"late","position":[0.2,0.2,0.25],"shape":{"shape":"sphere","numbers":[0,0,0,0.09]},"colour":[1,0,0]}}
+{"time":0.25,"kind":"body_remove","body":"late"}
+END
+run -o later --actions later.jsonl
+[ "$(awk -F, '/late/ && $2 > 0.1 && $2 <= 0.3' later/bodies.csv | wc -l)" -ge 3 ] || fail "bodies.csv has no rows of the body that came"
+[ -z "$(awk -F, '/late/ && $2 < 0.1' later/bodies.csv)" ] || fail "bodies.csv has the body before it came"
+run -o later-halves --actions later.jsonl --until 0.15
+"$REPOSE" resume later-halves --quiet --threads 1 || fail "resume with a body that came"
+same later later-halves
+"$REPOSE" render later -o pictures --size 96x72 --quality draft --quiet || fail "rendering a run with a body that came"
+"$PYTHON" - << 'PY' || fail "the body that came is not in the pictures, or stays when it is gone"
+import glob, struct, zlib
+
+def red(path):
+    data, at, pixels, size = open(path, "rb").read(), 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            size = struct.unpack(">IIBB", body[:10])
+        if kind == b"IDAT":
+            pixels += body
+        at += 12 + length
+    width, height, depth, colour = size
+    step = {2: 3, 6: 4}[colour]
+    raw, line, count = zlib.decompress(pixels), bytearray(width * step), 0
+    for y in range(height):
+        row = bytearray(raw[y * (width * step + 1) + 1:(y + 1) * (width * step + 1)])
+        kind = raw[y * (width * step + 1)]
+        for i in range(len(row)):
+            a, b, c = row[i - step] if i >= step else 0, line[i], line[i - step] if i >= step else 0
+            p = a + b - c
+            paeth = a if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c) else b if abs(p - b) <= abs(p - c) else c
+            row[i] = (row[i] + (0, a, b, (a + b) // 2, paeth)[kind]) & 255
+        line = row
+        count += sum(row[i] > 90 and row[i] > 2 * row[i + 1] and row[i] > 2 * row[i + 2] for i in range(0, len(row), step))
+    return count
+
+counts = [red(f) for f in sorted(glob.glob("pictures/*.png"))]
+print("red pixels a frame:", counts)
+assert len(counts) == 7, counts
+assert counts[0] < 10 and counts[4] > 60 and counts[6] < 10, counts
+PY
+
 said=$("$REPOSE" run scene.yaml -o bad --quiet --actions nosuch.jsonl 2>&1) && fail "a journal that is not there was taken"
 case $said in *nosuch.jsonl*) ;; *) fail "said: $said" ;; esac
 echo '{"time":0,"kind":"gravty","value":[0,0,0]}' > bad.jsonl

@@ -28,6 +28,8 @@ project(outside C)
 find_package(repose 0.1 REQUIRED)
 add_executable(outside main.c)
 target_link_libraries(outside PRIVATE repose::repose)
+add_executable(outside_whole main.c)
+target_link_libraries(outside_whole PRIVATE repose::repose_static)
 END
 pc=$(dirname "$(find "$prefix" -name repose.pc)")
 mv "$prefix" "$prefix.moved" # it may be moved as a whole
@@ -43,6 +45,11 @@ LD_LIBRARY_PATH="$libdir" outside/by_pkg_config | grep "no such method"
 cmake -S outside -B outside/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" > cmake.log 2>&1 || { cat cmake.log; exit 1; }
 cmake --build outside/build > cmake.log 2>&1 || { cat cmake.log; exit 1; }
 outside/build/outside | grep "no such method"
+outside/build/outside_whole | grep "no such method"
+if objdump -p outside/build/outside_whole | grep -q librepose; then
+    echo "the static program by CMake needs the shared library"
+    exit 1
+fi
 
 # the static library, with what it needs
 static=$(PKG_CONFIG_PATH="$pc" pkg-config --static --libs repose | sed "s|-lrepose |$libdir/librepose.a |; s|-lrepose\$|$libdir/librepose.a|")

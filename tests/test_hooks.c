@@ -218,20 +218,23 @@ static void *run(void *context)
 static void several_simulations_run_at_once(void **unused)
 {
     (void)unused;
-    static const char *const scenes[3] = { "method: nonsmooth\n" ROOM, "method: elastoplastic\n" ROOM, "method: ballistic\n" ROOM };
-    runner alone[3], together[6];
-    pthread_t threads[6];
-    for (int k = 0; k < 3; k++) {
+    static const char *const scenes[] = { "method: nonsmooth\n" ROOM, "method: elastoplastic\n" ROOM, "method: ballistic\n" ROOM,
+                                          "method: pbd\n" ROOM,       "method: contact\n" ROOM,
+                                          "method: diphasic\nfluid: {density: 1000, viscosity: 1e-3}\n" ROOM };
+    enum { SCENES = sizeof scenes / sizeof *scenes };
+    runner alone[SCENES], together[2 * SCENES];
+    pthread_t threads[2 * SCENES];
+    for (int k = 0; k < SCENES; k++) {
         alone[k] = (runner){ scenes[k], 0 };
         run(&alone[k]);
     }
-    for (int k = 0; k < 6; k++) {
-        together[k] = (runner){ scenes[k % 3], 0 };
+    for (int k = 0; k < 2 * SCENES; k++) {
+        together[k] = (runner){ scenes[k % SCENES], 0 };
         assert_int_equal(pthread_create(&threads[k], NULL, run, &together[k]), 0);
     }
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < 2 * SCENES; k++) {
         pthread_join(threads[k], NULL);
-        assert_true(together[k].hash == alone[k % 3].hash);
+        assert_true(together[k].hash == alone[k % SCENES].hash);
     }
 }
 

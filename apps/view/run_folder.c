@@ -114,9 +114,7 @@ rp_result run_folder_fibres(const run_folder *r, int64_t number, rp_fibres_frame
 
 static bool load(run_folder *r, int width, int height)
 {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/scene.yaml", r->path);
-    rp_result result = rp_scene_load(path, NULL, &r->scene);
+    rp_result result = rp_run_scene(r->path, &r->scene);
     if (result != RP_OK) {
         fprintf(stderr, "repose: %s is not the folder of a run: %s\n", r->path, rp_last_error());
         return false;

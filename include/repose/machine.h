@@ -21,5 +21,13 @@ RP_API rp_result rp_machine_measure(int threads, rp_machine_limits *out);
 RP_API void rp_machine_name(char *text, size_t size); /* the model of the processor */
 RP_API int rp_machine_cores(void);
 
+/* Kernels: the methods, compiled for a kind of processor. A portable build has several ("x86-64", "x86-64-v3", "x86-64-v4") and takes the
+ * best that the processor runs, any other build has one. Results differ between them by rounding; each is the same on every machine. */
+RP_API int rp_machine_kernels_count(void);            /* that run here, the plainest first */
+RP_API const char *rp_machine_kernels_at(int index);  /* their name; NULL: there is none */
+RP_API const char *rp_machine_kernels(void);          /* those of simulations created from now on */
+/* Others, for simulations created from now on; NULL: the best. Before that the environment variable REPOSE_KERNELS decides. */
+RP_API rp_result rp_machine_set_kernels(const char *name);
+
 RP_END
 #endif

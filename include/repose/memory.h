@@ -22,5 +22,7 @@ RP_API void rp_set_allocator(const rp_allocator *allocator);
 RP_API size_t rp_memory_in_use(void);
 RP_API size_t rp_memory_peak(void);
 
+RP_API void rp_text_free(char *text); /* a text that the library gave away; NULL is allowed */
+
 RP_END
 #endif

@@ -56,6 +56,9 @@ RP_API rp_result rp_checkpoint_write(const char *path, const rp_sim *sim, const 
 /* The scene text (free with rp_text_free) and the state; foreign or damaged files are refused with a sentence. */
 RP_API rp_result rp_checkpoint_read(const char *path, char **scene_yaml, rp_state *state);
 
+/* The scene of a run's folder, and behind its own the bodies that came while it ran: those of its frames. */
+RP_API rp_result rp_run_scene(const char *folder, rp_scene **out);
+
 /* A journal (docs/drive.md) from a file of lines, or from the actions.jsonl of a run's folder; free with rp_text_free. */
 RP_API rp_result rp_journal_read(const char *path, char **journal);
 

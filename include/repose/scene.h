@@ -2,6 +2,7 @@
 #ifndef REPOSE_SCENE_H
 #define REPOSE_SCENE_H
 
+#include <repose/memory.h>
 #include <repose/sim.h>
 
 RP_BEGIN
@@ -20,6 +21,8 @@ RP_API rp_result rp_scene_load(const char *path, const rp_scene_options *options
 RP_API rp_result rp_scene_parse(const char *text, const char *name, const char *folder, const rp_scene_options *options,
                                 rp_scene **out);
 RP_API void rp_scene_destroy(rp_scene *scene);
+/* Behind its own the bodies that a journal (docs/drive.md) adds, in their order: as a simulation that performed it has them. */
+RP_API rp_result rp_scene_add_bodies(rp_scene *scene, const char *journal);
 
 /* Absolute paths of the meshes and images that it was made from, as they are read; one that is used twice comes twice. */
 RP_API int rp_scene_file_count(const rp_scene *scene);
@@ -102,7 +105,6 @@ RP_API rp_result rp_scene_format(const rp_scene *scene, char **yaml);
 RP_API rp_result rp_scene_schema(char **json);
 RP_API rp_result rp_scene_reference(char **markdown);
 
-RP_API void rp_text_free(char *text);
 
 RP_END
 #endif

@@ -313,6 +313,7 @@ typedef struct rp_hooks {
     /* Inside the step, at least every 50 ms of work, on the thread that called: false gives the step up as rp_sim_set_cancel does. It
      * must not touch the simulation. */
     bool (*progress)(void *context, const rp_progress *progress);
+    double interval;  /* least time between two calls of it [s]; 0: 20 ms */
     rp_result (*after)(void *context, rp_sim *sim, const rp_step_stats *stats); /* the step is done; its result is what this returns */
     void *context;
 } rp_hooks;

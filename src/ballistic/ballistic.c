@@ -234,6 +234,7 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     rp__particles *p = world->particles;
     work w = { s, world, world->params, dt, NULL };
     RP_TRY(reserve(s, p->count));
+    RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     double t = rp__base_seconds();
     rp__exec_for(p->count, CHUNK, fly, &w);
     RP_LAP(&world->phases, "flight", t);

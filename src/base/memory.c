@@ -236,3 +236,8 @@ void rp__arena_free(rp__arena *arena)
         arena->chunk = next;
     }
 }
+
+void rp_text_free(char *text)
+{
+    rp__base_free(text);
+}

@@ -292,6 +292,7 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     RP_TRY(rp__contact_find(s, world, dt));
     RP_LAP(&world->phases, "find", t);
     RP_TRY(rp__contact_solve(s, world, dt, stats));
+    RP_TRY(rp__sim_given_up(world)); /* what follows changes the grains */
     t = rp__base_seconds();
     report_forces(s, world, dt);
     RP_TRY(keep_memory(s));

@@ -145,6 +145,7 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
             RP_TRY(dump(s, world, dt));
         rp_friction_report report;
         int64_t share = pass + 1 < s->params->passes ? (most + 1) / 2 : most; /* contacts that appear must be solved for too */
+        RP_TRY(rp__sim_given_up(world));
         RP_TRY(solve_once(s, world, share > 1 ? share : 1, &report));
         most -= report.iterations;
         stats->iterations += report.iterations;

@@ -3,7 +3,6 @@
 #include "diphasic/diphasic.h"
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "diphasic/params.h"
 
 #include <stddef.h>
@@ -41,90 +40,45 @@ static const rp_field_info fields[] = {
 };
 
 /* diphasic.c is compiled once; the work is in files compiled for each dimension. */
-#define DECLARE(d)                                                                                                   \
-    rp_result rp__diphasic_create_##d(rp__world *, int, void **);                                                    \
-    void rp__diphasic_destroy_##d(void *);                                                                           \
-    rp_result rp__diphasic_born_##d(void *, rp__world *, int64_t, int64_t, double);                                  \
-    double rp__diphasic_largest_step_##d(void *, const rp__world *, const char **);                                  \
-    rp_result rp__diphasic_step_##d(void *, rp__world *, double, rp_step_stats *);                                   \
-    rp_result rp__diphasic_save_##d(const void *, rp_state *);                                                       \
-    rp_result rp__diphasic_restore_##d(void *, const rp_state *);                                                    \
-    rp_result rp__diphasic_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);
-DECLARE(2d)
-DECLARE(3d)
+#define VARIANT(d)                                                                                                  \
+    rp_result rp__diphasic_create_##d(rp__world *, int, void **);                                                   \
+    void rp__diphasic_destroy_##d(void *);                                                                          \
+    rp_result rp__diphasic_born_##d(void *, rp__world *, int64_t, int64_t, double);                                 \
+    double rp__diphasic_largest_step_##d(void *, const rp__world *, const char **);                                 \
+    rp_result rp__diphasic_step_##d(void *, rp__world *, double, rp_step_stats *);                                  \
+    rp_result rp__diphasic_save_##d(const void *, rp_state *);                                                      \
+    rp_result rp__diphasic_restore_##d(void *, const rp_state *);                                                   \
+    rp_result rp__diphasic_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);                       \
+    static rp_result save_##d(const void *state, const rp__world *world, rp_state *out)                             \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__diphasic_save_##d(state, out);                                                                   \
+    }                                                                                                               \
+    static rp_result restore_##d(void *state, rp__world *world, const rp_state *in)                                 \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__diphasic_restore_##d(state, in);                                                                 \
+    }                                                                                                               \
+    static rp_result grid_fields_##d(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes) \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__diphasic_node_fields_##d(state, views, count, nodes);                                            \
+    }                                                                                                               \
+    static const rp__method in_##d = { .create = rp__diphasic_create_##d,                                           \
+        .destroy = rp__diphasic_destroy_##d,                                                                        \
+        .born = rp__diphasic_born_##d,                                                                              \
+        .largest_step = rp__diphasic_largest_step_##d,                                                              \
+        .step = rp__diphasic_step_##d,                                                                              \
+        .save = save_##d,                                                                                           \
+        .restore = restore_##d,                                                                                     \
+        .grid_fields = grid_fields_##d };
+VARIANT(2d)
+VARIANT(3d)
 
-typedef struct handle {
-    int dim;
-    void *system;
-} handle;
-
-#define CALL(h, name, ...) ((h)->dim == 2 ? rp__diphasic_##name##_2d((h)->system, __VA_ARGS__) : rp__diphasic_##name##_3d((h)->system, __VA_ARGS__))
-
-static rp_result create(rp__world *world, int first_field, void **state)
+static const rp__method *variant(const rp_sim_def *def, const void *unused)
 {
-    handle *h = RP_NEW(handle);
-    if (!h)
-        return RP_OUT_OF_MEMORY;
-    h->dim = world->def->dim;
-    rp_result result = h->dim == 2 ? rp__diphasic_create_2d(world, first_field, &h->system)
-                                   : rp__diphasic_create_3d(world, first_field, &h->system);
-    if (result != RP_OK) {
-        rp__base_free(h);
-        return result;
-    }
-    *state = h;
-    return RP_OK;
-}
-
-static void destroy(void *state)
-{
-    handle *h = state;
-    if (!h)
-        return;
-    if (h->dim == 2)
-        rp__diphasic_destroy_2d(h->system);
-    else
-        rp__diphasic_destroy_3d(h->system);
-    rp__base_free(h);
-}
-
-static rp_result born(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
-{
-    handle *h = state;
-    return CALL(h, born, world, first, count, spacing);
-}
-
-static double largest_step(void *state, const rp__world *world, const char **reason)
-{
-    handle *h = state;
-    return CALL(h, largest_step, world, reason);
-}
-
-static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
-{
-    handle *h = state;
-    return CALL(h, step, world, dt, stats);
-}
-
-static rp_result save(const void *state, const rp__world *world, rp_state *out)
-{
-    const handle *h = state;
-    (void)world;
-    return CALL(h, save, out);
-}
-
-static rp_result restore(void *state, rp__world *world, const rp_state *in)
-{
-    handle *h = state;
-    (void)world;
-    return CALL(h, restore, in);
-}
-
-static rp_result grid_fields(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
-{
-    handle *h = state;
-    (void)world;
-    return CALL(h, node_fields, views, count, nodes);
+    (void)unused;
+    return def->dim == 2 ? &in_2d : &in_3d;
 }
 
 static const char *const extras[] = { "take_off", "stick", "slide", "stress_unit", "divergence", "pressure_iterations",
@@ -140,12 +94,6 @@ const rp__method rp__diphasic_method = {
               .phases = phases },
     .params_size = sizeof(rp__diphasic_params),
     .dims = 1 << 2 | 1 << 3,
-    .create = create,
-    .destroy = destroy,
-    .born = born,
-    .largest_step = largest_step,
-    .step = step,
-    .save = save,
-    .restore = restore,
-    .grid_fields = grid_fields,
+    .body_limit = RP__DIPHASIC_BODIES,
+    .variant = variant,
 };

@@ -23,6 +23,8 @@ typedef struct rp__diphasic_params {
     double largest_dilatancy; /* of |tan psi| */
 } rp__diphasic_params;
 
+enum { RP__DIPHASIC_BODIES = 64 }; /* at most */
+
 /* Fields added to the particles, in this order from the first. */
 enum {
     RP__DP_GRADIENT,  /* c_p, 9 */

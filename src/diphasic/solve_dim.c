@@ -766,6 +766,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     while (!report->converged && report->rounds < y->params->max_rounds) {
         one_round(&w);
         RP_TRY(solve_pressure(&w, DP_PRESSURE_PART, 0, report));
+        RP_TRY(rp__sim_given_up(world));
         report->rounds++;
         report->converged = measure(&w, report, &turned) && w.moved <= still;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)

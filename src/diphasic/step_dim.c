@@ -275,12 +275,10 @@ static double over_packed(const dp_system *y, double largest)
     return all > 0 ? over / all : 0;
 }
 
-rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stats)
+/* Everything that comes before the first change of the particles. */
+static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *began, dp_report *report, int64_t *viscous)
 {
-    dp_system *y = state;
-    dp_report report = { 0 };
-    double t = rp__base_seconds(), exchange[3], largest = 0;
-    int64_t viscous = 0;
+    double t = *began;
     y->params = world->params;
     y->epsilon = y->params->stabilisation;
     set_units(y, world, dt);
@@ -293,10 +291,35 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     DP(make_laplacian)(y, world);
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);
-    RP_TRY(DP(viscosity)(y, world, dt, &viscous));
+    RP_TRY(rp__sim_given_up(world));
+    RP_TRY(DP(viscosity)(y, world, dt, viscous));
     RP_LAP(&world->phases, "viscosity", t);
-    RP_TRY(DP(solve)(y, world, dt, &report));
+    RP_TRY(DP(solve)(y, world, dt, report));
     RP_LAP(&world->phases, "solve", t);
+    *began = t;
+    return rp__sim_given_up(world);
+}
+
+/* The same for a program that may give the step up: pressures, stresses and the fluid are then as they were. */
+static rp_result find_flow_or_none(dp_system *y, rp__world *world, double dt, double *began, dp_report *report, int64_t *viscous)
+{
+    rp_state kept = { 0 };
+    if (world->cancel)
+        RP_TRY(DP(save)(y, &kept));
+    rp_result result = find_flow(y, world, dt, began, report, viscous);
+    if (result == RP_CANCELLED)
+        DP(restore)(y, &kept);
+    rp_state_free(&kept);
+    return result;
+}
+
+rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stats)
+{
+    dp_system *y = state;
+    dp_report report = { 0 };
+    double t = rp__base_seconds(), exchange[3], largest = 0;
+    int64_t viscous = 0;
+    RP_TRY(find_flow_or_none(y, world, dt, &t, &report, &viscous));
     DP(finish_fluid)(y, world, dt, exchange);
     DP(filter_pressure)(y, world->def->gravity);
     DP(finish_grains)(y, world, dt);

@@ -24,7 +24,7 @@
 #define DP(name) RP_D(rp__diphasic_##name)
 #define DP_INLINE static inline __attribute__((always_inline))
 
-enum { DP_CORNERS = 1 << RP_DIM, DP_BODIES = 64 /* at most */ };
+enum { DP_CORNERS = 1 << RP_DIM, DP_BODIES = RP__DIPHASIC_BODIES };
 #if RP_DIM == 2
 enum { DP_S = 3 };           /* coefficients of a stress */
 #define DP_TRACE 2.0         /* Tr Ï‡(e_N) */
@@ -277,5 +277,9 @@ double DP(thickening)(const rp_fluid_def *fluid, double phi);               /* Î
 
 /* P of a node: sum over the cells around of p_c D_cj (without dt), and what pushes on open faces. */
 void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM]);
+
+/* state_dim.c */
+rp_result DP(save)(const void *state, rp_state *out);
+rp_result DP(restore)(void *state, const rp_state *in);
 
 #endif

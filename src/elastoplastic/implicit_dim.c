@@ -205,9 +205,18 @@ void RP_D(rp__elastoplastic_derivative)(const rp__elastoplastic_system *s, const
 
 /* ---- KINSOL ---- */
 
+enum { GIVE_UP = -1 }; /* of the functions below: KINSOL ends */
+
+static bool cancelled(const rp__elastoplastic_system *s)
+{
+    return s->world->cancel && *s->world->cancel;
+}
+
 static int system_function(N_Vector u, N_Vector out, void *context)
 {
     const rp__elastoplastic_system *s = context;
+    if (cancelled(s))
+        return GIVE_UP;
     double *r = N_VGetArrayPointer(out), sum = 0;
     RP_D(rp__elastoplastic_residual)(s, N_VGetArrayPointer(u), r);
     for (int64_t k = 0; k < RP_DIM * s->work->active_count; k++)
@@ -218,6 +227,8 @@ static int system_function(N_Vector u, N_Vector out, void *context)
 static int derivative_function(N_Vector direction, N_Vector out, N_Vector u, booleantype *new_u, void *context)
 {
     const rp__elastoplastic_system *s = context;
+    if (cancelled(s))
+        return GIVE_UP;
     if (*new_u) {
         RP_D(rp__elastoplastic_fix)(s, N_VGetArrayPointer(u));
         *new_u = SUNFALSE;

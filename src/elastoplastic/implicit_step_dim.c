@@ -182,6 +182,7 @@ rp_result RP_D(rp__elastoplastic_implicit_step)(work *w, int order, double *t, r
     rp__elastoplastic_report report;
     RP_TRY(RP_D(rp__elastoplastic_prepare)(&system));
     RP_TRY(RP_D(rp__elastoplastic_solve)(&system, &report));
+    RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     RP_LAP(&world->phases, "solve", *t);
     for (int a = 0; a < RP_DIM && nodes; a++)
         memcpy(s->velocity[a], own->trial[a], (size_t)nodes * sizeof(double));

@@ -262,6 +262,7 @@ static rp_result sweep_step(work *w, int order, double *t)
     RP_TRY(update_clear(s, world));
     RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, s->clear);
     RP_LAP(&world->phases, "grid", *t);
+    RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     for (int a = 0; a < RP_DIM; a++)
         w->moving[a] = sweep.moving[a];
     sweep.move = world->body_count || w->smooths ? move_each : NULL;
@@ -332,18 +333,18 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .laws = s->laws,
                          .first_field = s->first_field,
                          .single = par->storage == 1 } };
+    double unsmoothed = s->unsmoothed;
     s->unsmoothed += dt;
     w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
     stats->iterations = 0;
     stats->converged = true;
-    if (par->integrator == RP_EP_EXPLICIT) {
-        RP_TRY(sweep_step(&w, order, &t));
-        stats->nodes = count_nodes(s);
-        return tell_divergence(&w, true);
-    }
-    RP_TRY(RP_D(rp__elastoplastic_implicit_step)(&w, order, &t, stats));
+    bool explicit = par->integrator == RP_EP_EXPLICIT;
+    rp_result result = explicit ? sweep_step(&w, order, &t) : RP_D(rp__elastoplastic_implicit_step)(&w, order, &t, stats);
+    if (result == RP_CANCELLED)
+        s->unsmoothed = unsmoothed;
+    RP_TRY(result);
     stats->nodes = count_nodes(s);
-    return tell_divergence(&w, stats->converged);
+    return tell_divergence(&w, explicit || stats->converged);
 }
 
 /* Beside the time since volumes were smoothed: the blocks with the particles they hold, where the next step goes on with them.

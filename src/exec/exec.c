@@ -53,6 +53,15 @@ static void call_tick(void)
     rp__exec_restore(inside);
 }
 
+void rp__exec_tick(void)
+{
+    if (tick.function && this_worker < 0) {
+        tick.control = rp__exec_flush_to_zero();
+        rp__exec_restore(tick.control);
+        call_tick();
+    }
+}
+
 /* ---- floating-point control ---- */
 
 unsigned rp__exec_flush_to_zero(void)

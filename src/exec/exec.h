@@ -48,6 +48,7 @@ void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, i
  * least `seconds` have passed since the last time. NULL: never. It must not start a loop. */
 typedef void (*rp__exec_tick_fn)(void *context);
 void rp__exec_set_tick(rp__exec_tick_fn function, void *context, double seconds);
+void rp__exec_tick(void); /* the same from work outside of loops */
 
 /* Sets flush-to-zero on the calling thread (denormals cost a lot near rest) and returns the control word to restore. The calls
  * above do both on every thread they use, so a caller's own arithmetic keeps its denormals. */

@@ -338,6 +338,33 @@ rp_result rp_journal_read(const char *path, char **journal)
     return result;
 }
 
+rp_result rp_run_scene(const char *folder, rp_scene **out)
+{
+    if (!folder || !out)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_run_scene needs a folder and a place for the scene (one is NULL)");
+    char *path = rp__file_join(folder, "scene.yaml"), *actions = rp__file_join(folder, RP_IO_ACTIONS), *journal = NULL;
+    rp_scene *scene = NULL;
+    rp_result result = path && actions ? RP_OK : RP_OUT_OF_MEMORY;
+    if (result == RP_OK && !rp__file_exists(path))
+        result = rp__base_fail(RP_NOT_FOUND, "%s is not the folder of a run: it has no scene.yaml", folder);
+    if (result == RP_OK)
+        result = rp_scene_load(path, NULL, &scene);
+    if (result == RP_OK && rp__file_exists(actions)) {
+        result = rp_journal_read(actions, &journal);
+        if (result == RP_OK && rp_scene_add_bodies(scene, journal) != RP_OK)
+            RP_WARN("%s: %s; bodies that came later are not shown", actions, rp_last_error()); /* perhaps it is being written */
+    }
+    rp_text_free(journal);
+    rp__base_free(path);
+    rp__base_free(actions);
+    if (result != RP_OK) {
+        rp_scene_destroy(scene);
+        return result;
+    }
+    *out = scene;
+    return RP_OK;
+}
+
 /* ---- resuming ---- */
 
 typedef struct found {

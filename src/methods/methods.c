@@ -1,26 +1,11 @@
-/* The table of methods: to add one is to add a line. Programs register theirs behind. */
+/* What methods there are: those of the house (table.c), and behind them those that programs register. */
 #include "base/error.h"
-#include "ballistic/ballistic.h"
-#include "contact/contact.h"
-#include "diphasic/diphasic.h"
-#include "elastoplastic/elastoplastic.h"
-#include "nonsmooth/nonsmooth.h"
-#include "pbd/pbd.h"
-#include "sim/method.h"
+#include "methods/methods.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-static const rp__method *const methods[] = {
-    &rp__nonsmooth_method,
-    &rp__elastoplastic_method,
-    &rp__pbd_method,
-    &rp__ballistic_method,
-    &rp__contact_method,
-    &rp__diphasic_method,
-};
-
-enum { COUNT = sizeof methods / sizeof *methods, MOST = 64 };
+enum { COUNT = RP__METHODS_COUNT, MOST = 64 };
 
 /* Registered ones, never taken away. A place is filled before the count says so. */
 static const rp__method *registered[MOST];
@@ -36,7 +21,7 @@ static const rp__method *method_at(int index)
 {
     if (index < 0 || index >= rp_method_count())
         return NULL;
-    return index < COUNT ? methods[index] : registered[index - COUNT];
+    return index < COUNT ? rp__methods_chosen()[index] : registered[index - COUNT];
 }
 
 const rp_method_info *rp_method_at(int index)

@@ -118,7 +118,7 @@ static bool is_varied(const rp__world *world)
     for (int m = 0; m < world->def->material_count; m++)
         if (world->materials[m].friction_dynamic >= 0 || world->materials[m].cohesion > 0)
             return true;
-    return world->def->material_key_count > 0;
+    return world->def->material_key_count > 0 || world->materials_set;
 }
 
 static void extra(rp_step_stats *stats, const char *name, double value)

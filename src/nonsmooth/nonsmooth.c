@@ -78,108 +78,54 @@ static bool needs(const rp_sim_def *def, const char *field)
     return strcmp(field, "orientation") != 0 || rp__nonsmooth_oriented(def);
 }
 
-/* nonsmooth.c is compiled once; the work is in files compiled for each dimension. */
-typedef struct elements {
-    rp_result (*create)(rp__world *, int, void **);
-    void (*destroy)(void *);
-    rp_result (*born)(void *, rp__world *, int64_t, int64_t, double);
-    double (*largest_step)(const void *, const rp__world *);
-    rp_result (*step)(void *, rp__world *, double, rp_step_stats *);
-    rp_result (*save)(const void *, rp_state *);
-    rp_result (*restore)(void *, const rp_state *);
-    rp_result (*node_fields)(void *, const rp_field_view **, int *, int64_t *);
-} elements;
+/* nonsmooth.c is compiled once; the work is in files compiled for each dimension, for elements at the nodes and for dual ones. */
+#define VARIANT(name, d)                                                                                            \
+    rp_result rp__nonsmooth_##name##create_##d(rp__world *, int, void **);                                          \
+    void rp__nonsmooth_##name##destroy_##d(void *);                                                                 \
+    rp_result rp__nonsmooth_##name##born_##d(void *, rp__world *, int64_t, int64_t, double);                        \
+    double rp__nonsmooth_##name##largest_step_##d(const void *, const rp__world *);                                 \
+    rp_result rp__nonsmooth_##name##step_##d(void *, rp__world *, double, rp_step_stats *);                         \
+    rp_result rp__nonsmooth_##name##save_##d(const void *, rp_state *);                                             \
+    rp_result rp__nonsmooth_##name##restore_##d(void *, const rp_state *);                                          \
+    rp_result rp__nonsmooth_##name##node_fields_##d(void *, const rp_field_view **, int *, int64_t *);              \
+    static double name##largest_step_##d(void *state, const rp__world *world, const char **reason)                  \
+    {                                                                                                               \
+        *reason = "start";                                                                                          \
+        return rp__nonsmooth_##name##largest_step_##d(state, world);                                                \
+    }                                                                                                               \
+    static rp_result name##save_##d(const void *state, const rp__world *world, rp_state *out)                       \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__nonsmooth_##name##save_##d(state, out);                                                          \
+    }                                                                                                               \
+    static rp_result name##restore_##d(void *state, rp__world *world, const rp_state *in)                           \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__nonsmooth_##name##restore_##d(state, in);                                                        \
+    }                                                                                                               \
+    static rp_result name##grid_fields_##d(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes) \
+    {                                                                                                               \
+        (void)world;                                                                                                \
+        return rp__nonsmooth_##name##node_fields_##d(state, views, count, nodes);                                   \
+    }                                                                                                               \
+    static const rp__method name##in_##d = { .create = rp__nonsmooth_##name##create_##d,                            \
+        .destroy = rp__nonsmooth_##name##destroy_##d,                                                               \
+        .born = rp__nonsmooth_##name##born_##d,                                                                     \
+        .largest_step = name##largest_step_##d,                                                                     \
+        .step = rp__nonsmooth_##name##step_##d,                                                                     \
+        .save = name##save_##d,                                                                                     \
+        .restore = name##restore_##d,                                                                               \
+        .grid_fields = name##grid_fields_##d };
+VARIANT(, 2d)
+VARIANT(, 3d)
+VARIANT(dual_, 2d)
+VARIANT(dual_, 3d)
 
-#define ELEMENTS(name, d)                                                                                            \
-    rp_result rp__nonsmooth_##name##create_##d(rp__world *, int, void **);                                           \
-    void rp__nonsmooth_##name##destroy_##d(void *);                                                                  \
-    rp_result rp__nonsmooth_##name##born_##d(void *, rp__world *, int64_t, int64_t, double);                         \
-    double rp__nonsmooth_##name##largest_step_##d(const void *, const rp__world *);                                  \
-    rp_result rp__nonsmooth_##name##step_##d(void *, rp__world *, double, rp_step_stats *);                          \
-    rp_result rp__nonsmooth_##name##save_##d(const void *, rp_state *);                                              \
-    rp_result rp__nonsmooth_##name##restore_##d(void *, const rp_state *);                                           \
-    rp_result rp__nonsmooth_##name##node_fields_##d(void *, const rp_field_view **, int *, int64_t *);               \
-    static const elements name##elements_##d = {                                                                     \
-        rp__nonsmooth_##name##create_##d, rp__nonsmooth_##name##destroy_##d, rp__nonsmooth_##name##born_##d,         \
-        rp__nonsmooth_##name##largest_step_##d, rp__nonsmooth_##name##step_##d, rp__nonsmooth_##name##save_##d,      \
-        rp__nonsmooth_##name##restore_##d, rp__nonsmooth_##name##node_fields_##d                                     \
-    };
-ELEMENTS(, 2d)
-ELEMENTS(, 3d)
-ELEMENTS(dual_, 2d)
-ELEMENTS(dual_, 3d)
-
-typedef struct handle {
-    const elements *does;
-    void *system;
-} handle;
-
-static rp_result create(rp__world *world, int first_field, void **state)
+static const rp__method *variant(const rp_sim_def *def, const void *own)
 {
-    const rp__nonsmooth_params *p = world->params;
-    handle *h = RP_NEW(handle);
-    if (!h)
-        return RP_OUT_OF_MEMORY;
-    if (p->stress == RP__STRESS_DUAL)
-        h->does = world->def->dim == 2 ? &dual_elements_2d : &dual_elements_3d;
-    else
-        h->does = world->def->dim == 2 ? &elements_2d : &elements_3d;
-    rp_result result = h->does->create(world, first_field, &h->system);
-    if (result != RP_OK) {
-        rp__base_free(h);
-        return result;
-    }
-    *state = h;
-    return RP_OK;
-}
-
-static void destroy(void *state)
-{
-    handle *h = state;
-    if (!h)
-        return;
-    h->does->destroy(h->system);
-    rp__base_free(h);
-}
-
-static rp_result born(void *state, rp__world *world, int64_t first, int64_t count, double spacing)
-{
-    handle *h = state;
-    return h->does->born(h->system, world, first, count, spacing);
-}
-
-static double largest_step(void *state, const rp__world *world, const char **reason)
-{
-    const handle *h = state;
-    *reason = "start";
-    return h->does->largest_step(h->system, world);
-}
-
-static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *stats)
-{
-    handle *h = state;
-    return h->does->step(h->system, world, dt, stats);
-}
-
-static rp_result save(const void *state, const rp__world *world, rp_state *out)
-{
-    const handle *h = state;
-    (void)world;
-    return h->does->save(h->system, out);
-}
-
-static rp_result restore(void *state, rp__world *world, const rp_state *in)
-{
-    handle *h = state;
-    (void)world;
-    return h->does->restore(h->system, in);
-}
-
-static rp_result grid_fields(void *state, const rp__world *world, const rp_field_view **views, int *count, int64_t *nodes)
-{
-    handle *h = state;
-    (void)world;
-    return h->does->node_fields(h->system, views, count, nodes);
+    if (((const rp__nonsmooth_params *)own)->stress == RP__STRESS_DUAL)
+        return def->dim == 2 ? &dual_in_2d : &dual_in_3d;
+    return def->dim == 2 ? &in_2d : &in_3d;
 }
 
 static int scene_fields(const rp_sim_def *def, const void *unused, rp_field_info *out)
@@ -207,12 +153,5 @@ const rp__method rp__nonsmooth_method = {
     .dims = 1 << 2 | 1 << 3,
     .body_limit = 64,
     .fields = scene_fields,
-    .create = create,
-    .destroy = destroy,
-    .born = born,
-    .largest_step = largest_step,
-    .step = step,
-    .save = save,
-    .restore = restore,
-    .grid_fields = grid_fields,
+    .variant = variant,
 };

@@ -293,11 +293,13 @@ static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *s
     RP_LAP(&world->phases, "surfaces", t);
     RP_TRY(rp__pbd_pack(s));
     RP_LAP(&world->phases, "pack", t);
+    RP_TRY(rp__sim_given_up(world));
     if (s->par->contact == RP_PBD_CONE)
-        RP_TRY(rp__pbd_sweep(s, rp__pbd_sweeps(s->par), residual));
+        RP_TRY(rp__pbd_sweep(s, rp__pbd_sweeps(s->par), world->cancel, residual));
     else
         RP_TRY(rp__pbd_averaged(s, world, residual));
     RP_LAP(&world->phases, "sweeps", t);
+    RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     rp__exec_sum(s->n, 2048, 1, move_chunk, &w, &moving);
     rp__pbd_surface_forces(s, world);
     rp__pbd_bead_forces(s, world);

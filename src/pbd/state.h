@@ -206,7 +206,7 @@ rp__vec3 rp__pbd_any_direction(const rp__pbd *s, int64_t i, int64_t j); /* from 
 double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j);
 
 /* sweep.c */
-rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2]); /* sum and largest |Δl| of the last sweep */
+rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2]); /* sum and largest |Δl| of the last sweep */
 
 void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax); /* with a surface that does not give way */
 

@@ -12,6 +12,7 @@
 #include "exec/exec.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { EVEN, ODD, LOOSE, PHASES };
@@ -19,6 +20,8 @@ enum { EVEN, ODD, LOOSE, PHASES };
 typedef struct work {
     rp__pbd *s;
     int64_t sweeps;
+    const volatile int *cancel; /* not NULL and not 0: what is left is not done, and the step is given up */
+    atomic_bool given_up;
 } work;
 
 /* A surface that grains cannot move:  e = u - s,  as for pairs, with all of the change for the grain. */
@@ -89,10 +92,14 @@ static void visit_slab(const work *w, int64_t sweep, int64_t number)
 
 static void run_item(void *context, int64_t item, int worker)
 {
-    const work *w = context;
+    work *w = context;
     int64_t slabs = w->s->slab_count, sweep = item / (PHASES * slabs) - 1;
     int phase = (int)(item / slabs % PHASES);
     (void)worker;
+    if (w->cancel && __atomic_load_n(w->cancel, __ATOMIC_RELAXED))
+        atomic_store_explicit(&w->given_up, true, memory_order_relaxed);
+    if (atomic_load_explicit(&w->given_up, memory_order_relaxed))
+        return;
     if (phase != LOOSE) {
         visit_slab(w, sweep, item % slabs);
         return;
@@ -128,9 +135,9 @@ static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
     return RP_OK;
 }
 
-rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2])
+rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2])
 {
-    work w = { s, sweeps };
+    work w = { .s = s, .sweeps = sweeps, .cancel = cancel };
     int colours = 0;
     residual[0] = residual[1] = 0;
     if (s->slab_count == 0)
@@ -139,6 +146,8 @@ rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, double residual[2])
     if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->groups + 2, sizeof *s->residual))
         return RP_OUT_OF_MEMORY;
     rp__exec_colors(colours, s->colour_first, s->items, 1, run_item, &w);
+    if (atomic_load(&w.given_up))
+        return rp__base_fail(RP_CANCELLED, "cancelled in the sweeps of a step");
     for (int64_t k = 0; k < s->groups; k++) {
         residual[0] += s->residual[2 * k];
         residual[1] = fmax(residual[1], s->residual[2 * k + 1]);

@@ -250,15 +250,7 @@ void rp__film_find_up(rp_film *film)
 
 static rp_result load_scene(rp_film *film)
 {
-    char *path = rp__file_join(film->folder, "scene.yaml");
-    if (!path)
-        return RP_OUT_OF_MEMORY;
-    rp_result result;
-    if (!rp__file_exists(path))
-        result = rp__base_fail(RP_NOT_FOUND, "%s is not the folder of a run: it has no scene.yaml", film->folder);
-    else
-        result = rp_scene_load(path, NULL, &film->scene);
-    rp__base_free(path);
+    rp_result result = rp_run_scene(film->folder, &film->scene);
     if (result != RP_OK)
         return result;
     film->sim = rp_scene_sim_def(film->scene);

@@ -138,8 +138,3 @@ const char *rp_scene_description(const rp_scene *scene)
         return NULL;
     return scene->settings.description;
 }
-
-void rp_text_free(char *text)
-{
-    rp__base_free(text);
-}

@@ -135,6 +135,7 @@ void rp__sim_set_material(rp_sim *sim, int material, const char *parameter, doub
 {
     rp_material_def *m = &sim->materials[material];
     const rp_param *entry = rp__param_find(rp_material_table(), parameter);
+    sim->world.materials_set = true;
     memcpy((char *)m + entry->offset, &value, sizeof value);
     if (strcmp(parameter, "friction_angle") == 0)
         m->friction = -1;

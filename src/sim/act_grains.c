@@ -41,6 +41,9 @@ rp_result rp__sim_do_grains_remove(rp_sim *sim, rp__action *action)
 {
     if (!action->shape == !action->ids)
         return rp__base_fail(RP_BAD_ARGUMENT, "grains are removed by a shape or by ids, by one of them");
+    for (int64_t k = 0; k < action->id_count; k++)
+        if (!(action->ids[k] >= 0 && action->ids[k] == floor(action->ids[k])))
+            return rp__base_fail(RP_BAD_ARGUMENT, "%g is not the id of a particle: these are whole numbers from 0 on", action->ids[k]);
     action->done = 0;
     if (action->shape) {
         RP_TRY(rp__sim_remove_inside(sim, action->shape, &action->done));

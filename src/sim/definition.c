@@ -243,6 +243,7 @@ rp_result rp__sim_check(const rp_sim_def *def)
     RP_TRY(check_contents(def));
     RP_TRY(check_fluid(def));
     RP_TRY(check_time(def));
+    RP_TRY(rp__method_check_kernels());
     const rp__method *method = rp__method_by_name(def->method ? def->method : "");
     if (!method)
         return rp__base_fail(RP_NOT_FOUND, "there is no method '%s'", def->method ? def->method : "");

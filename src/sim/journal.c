@@ -372,6 +372,7 @@ rp_result rp__sim_drive_restore(rp_sim *sim, const rp_state *state)
     if (!scene || !bodies || scene->type != RP_F64 || bodies->type != RP_F64 || scene->count != scene_numbers(sim) || bodies->count != count)
         return rp__base_fail(RP_BAD_FILE, "what the checkpoint says of the actions from outside does not fit the scene");
     sim->drive.used = true;
+    sim->world.materials_set = true;
     move_scene(sim, scene->data, false);
     RP_TRY(check_scene(sim));
     for (int b = 0; b < sim->world.body_count; b++)

@@ -24,12 +24,17 @@ struct rp_world {
     int64_t cells[3];                   /* of the domain */
     int64_t disturbed;                  /* changes whenever a program added, removed or edited particles between steps: what a method keeps by
                                            their order or place is then stale. (Sinks and emitters change the count or next_id.) */
+    bool materials_set;                 /* a parameter of a material was set from outside: what a method keeps of it with the particles is stale */
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
     struct rp__touches *touches;        /* where contacts go (rp__sim_touch); NULL: nobody asked */
     const volatile int *cancel;         /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */
 };
 typedef struct rp_world rp__world;
+
+/* Between the parts of a step, outside of loops: calls the progress hook when it is due; RP_CANCELLED, with its sentence, when the program
+ * asked to give the step up. */
+rp_result rp__sim_given_up(const rp__world *world);
 
 /* A contact of grains, when the program asked for them: `place` tells those of one step apart (a node, a particle), so that their order
  * never depends on threads. The impulse is that on the surface; surfaces are the walls 0 … 5, then 6 + index of the body. May be called
@@ -51,6 +56,9 @@ typedef rp_method rp__method;
 
 /* The tables of src/methods/methods.c and those that were registered; NULL: there is none of that name. */
 const rp__method *rp__method_by_name(const char *name);
+
+/* Whether the environment asks for kernels that there are (<repose/machine.h>). */
+rp_result rp__method_check_kernels(void);
 
 /* Whether a table from outside can be run. */
 rp_result rp__sim_check_method(const rp_method *method);

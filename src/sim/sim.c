@@ -391,6 +391,14 @@ static void take_bodies_back(rp_sim *sim)
     }
 }
 
+rp_result rp__sim_given_up(const rp__world *world)
+{
+    rp__exec_tick();
+    if (world->cancel && *world->cancel)
+        return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s", world->time);
+    return RP_OK;
+}
+
 /* What the next step starts from, and how long it may be. */
 static rp_result prepare_step(rp_sim *sim, double *dt, const char **reason)
 {
@@ -425,7 +433,7 @@ static void watch_step(void *context)
     rp_sim *sim = context;
     rp_progress progress = { sim->step + 1, sim->time, sim->watch.dt, rp__base_seconds() - sim->watch.begin };
     if ((sim->watch.asked && *sim->watch.asked) || !sim->hooks.progress(sim->hooks.context, &progress))
-        sim->watch.give_up = 1;
+        __atomic_store_n(&sim->watch.give_up, 1, __ATOMIC_RELAXED);
 }
 
 /* advance, watched by the progress hook. */
@@ -438,7 +446,7 @@ static rp_result advance_watched(rp_sim *sim, double dt, rp_step_stats *stats)
     sim->watch.give_up = 0;
     sim->watch.asked = sim->world.cancel;
     sim->world.cancel = &sim->watch.give_up;
-    rp__exec_set_tick(watch_step, sim, 1e-3 * TICK_MS);
+    rp__exec_set_tick(watch_step, sim, sim->hooks.interval > 0 ? sim->hooks.interval : 1e-3 * TICK_MS);
     rp_result result = advance(sim, dt, stats);
     rp__exec_set_tick(NULL, NULL, 0);
     sim->world.cancel = sim->watch.asked;
@@ -467,6 +475,8 @@ static rp_result step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     rp__phases_clear(&sim->world.phases);
     double dt = 0;
     RP_TRY(prepare_step(sim, &dt, &stats->limit));
+    double walls[6][3];
+    memcpy(walls, sim->world.wall_force, sizeof walls);
     double event = sim->drive.used ? rp__sim_next_event(sim) : INFINITY;
     bool at_event = sim->time + dt > event + rp__sim_tiny(sim), shortened = (at_event ? event - sim->time : dt) > latest - sim->time;
     bool mark = shortened || (sim->drive.used && rp__sim_lasts_one_step(sim));
@@ -481,6 +491,7 @@ static rp_result step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     sim->drive.stepping = false;
     if (result == RP_CANCELLED) {
         take_bodies_back(sim);
+        memcpy(sim->world.wall_force, walls, sizeof walls);
         RP_TRY(rp__sim_take_forces_back(sim));
     }
     RP_TRY(result);

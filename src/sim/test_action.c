@@ -161,8 +161,9 @@ static void replays_to_the_byte(void **unused)
     (void)unused;
     static const char *const methods[] = { "method: ballistic\n" ROOM, "method: nonsmooth\n" ROOM,
                                            "method: elastoplastic\n" ROOM, "method: pbd\n" ROOM,
-                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" ROOM };
-    for (int m = 0; m < 5; m++) {
+                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" ROOM, "method: contact\n" ROOM,
+                                           "method: diphasic\nfluid: {density: 1000, viscosity: 1e-3}\n" ROOM };
+    for (int m = 0; m < 7; m++) {
         rp_sim *sim = make(methods[m]), *again = make(methods[m]), *third = make(methods[m]);
         perform(sim, 8);
         ok(rp_sim_replay(again, rp_sim_journal(sim)));
@@ -193,14 +194,20 @@ static void replays_to_the_byte(void **unused)
     }
 }
 
-/* Performed with a fast method, run again with another one and on finer cells: the paddle is at each time where it was. */
+/* Performed with the method for interaction, run again with others and on finer cells: the paddle is at each time where it was, and the
+ * sand before it was pushed. */
 static void replays_under_another_method_and_finer(void **unused)
 {
     (void)unused;
-    static const char *const others[] = { "method: elastoplastic\n" ROOM, "method: nonsmooth\n" ROOM,
-                                          "method: ballistic\n" ROOM };
-    enum { STEPS = 6 };
-    rp_sim *sim = make("method: ballistic\n" ROOM);
+    static const struct {
+        const char *scene;
+        bool finer;
+    } others[] = { { "method: elastoplastic\n" ROOM, false }, { "method: nonsmooth\n" ROOM, false },
+                   { "method: nonsmooth\nnonsmooth: {stress: dual}\n" ROOM, false }, { "method: contact\n" ROOM, false },
+                   { "method: diphasic\nfluid: {density: 1000, viscosity: 1e-3}\n" ROOM, false },
+                   { "method: elastoplastic\n" ROOM, true }, { "method: nonsmooth\n" ROOM, true }, { "method: pbd\n" ROOM, true } };
+    enum { STEPS = 6, OTHERS = sizeof others / sizeof *others };
+    rp_sim *sim = make("method: pbd\n" ROOM);
     double times[STEPS], places[STEPS], turns[STEPS];
     for (int i = 0; i < STEPS; i++) {
         perform(sim, 1);
@@ -211,11 +218,11 @@ static void replays_under_another_method_and_finer(void **unused)
         places[i] = body(sim, PADDLE).position[0];
         turns[i] = body(sim, PADDLE).orientation[2];
     }
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < OTHERS; m++) {
         char text[2048];
-        snprintf(text, sizeof text, "%s", others[m]);
+        snprintf(text, sizeof text, "%s", others[m].scene);
         char *cell = strstr(text, "cell_size: 5 cm");
-        memcpy(cell, m == 2 ? "cell_size: 2 cm" : "cell_size: 5 cm", 15);
+        memcpy(cell, others[m].finer ? "cell_size: 4 cm" : "cell_size: 5 cm", 15);
         rp_sim *other = make(text);
         ok(rp_sim_replay(other, rp_sim_journal(sim)));
         for (int i = 0; i < STEPS; i++) {

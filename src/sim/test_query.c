@@ -237,6 +237,54 @@ static void contacts_add_up(void **unused)
     }
 }
 
+/* In a fluid the pressure pushes too, so contacts are a part of the force; still the force is a push and a rub. */
+static void contacts_in_a_fluid(void **unused)
+{
+    (void)unused;
+    rp_sim *sim = make("method: diphasic\nfluid: {density: 1000, viscosity: 1e-3}\ndomain: [0.6, 0.3]\ncell_size: 3 cm\nduration: 2 s\nframe_rate: 25\n"
+                       "gravity: [2, -9]\nwalls: {all: slip}\nmaterial: dry-sand\n"
+                       "grains: [{shape: {box: {lower: [0, 0.1], upper: [0.6, 0.19]}}, per_cell: 4}]\n"
+                       "bodies: [{name: tray, shape: {box: {lower: [-1, -1, -1], upper: [1, 0.1, 1]}}, surface: 0.6}]\n");
+    const rp_contact *list;
+    int64_t count, on_tray = 0;
+    ok(rp_sim_record_contacts(sim, true));
+    for (int i = 0; i < 6; i++)
+        ok(rp_sim_step(sim, NULL));
+    ok(rp_sim_contacts(sim, &list, &count));
+    for (int64_t i = 0; i < count; i++) {
+        const double *n = list[i].normal;
+        assert_float_equal(n[0] * n[0] + n[1] * n[1] + n[2] * n[2], 1, 1e-9);
+        double push = 0, square = 0;
+        for (int a = 0; a < 3; a++)
+            push -= list[i].impulse[a] * n[a], square += list[i].impulse[a] * list[i].impulse[a];
+        assert_true(push >= 0 && square <= (1 + 0.36) * push * push * (1 + 1e-6)); /* never pulls, and rubs within its cone */
+        on_tray += list[i].body == 0;
+    }
+    rp_body_state tray = body(sim, 0);
+    assert_true(on_tray > 3 && tray.normal_force[1] != 0);
+    for (int a = 0; a < 2; a++)
+        assert_float_equal(tray.normal_force[a] + tray.friction_force[a], tray.force[a], 1e-9 * fabs(tray.force[1]));
+    rp_sim_destroy(sim);
+}
+
+/* Methods that have no stresses on a grid say so; velocities they all have. */
+static void values_that_a_method_has_not_are_refused(void **unused)
+{
+    (void)unused;
+    static const char *const methods[] = { "method: pbd\n" TRAY("0.6"), "method: contact\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6") };
+    for (int m = 0; m < 3; m++) {
+        rp_sim *sim = make(methods[m]);
+        double value[9], fill, at[3] = { 0.3, 0.13, 0 };
+        ok(rp_sim_step(sim, NULL));
+        assert_int_not_equal(rp_sim_sample(sim, "stress", at, 1, value, &fill), RP_OK);
+        assert_non_null(strstr(rp_last_error(), "stress"));
+        assert_int_equal(rp_sim_sample_components(sim, "stress"), 0);
+        ok(rp_sim_sample(sim, "velocity", at, 1, value, &fill));
+        assert_true(fill > 0.3);
+        rp_sim_destroy(sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +293,8 @@ int main(void)
         cmocka_unit_test(the_surface_is_where_the_bed_ends),
         cmocka_unit_test(sums_and_values),
         cmocka_unit_test(contacts_add_up),
+        cmocka_unit_test(contacts_in_a_fluid),
+        cmocka_unit_test(values_that_a_method_has_not_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

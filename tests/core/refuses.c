@@ -2,6 +2,7 @@
 #include <repose/action.h>
 #include <repose/friction.h>
 #include <repose/query.h>
+#include <repose/repose.h>
 #include <repose/sim.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,22 @@ int main(void)
     refused(rp_shape_mesh("bunny.obj", 1, &shape), "meshes");
     refused(rp_shape_heightfield_image("hills.png", (const double[2]){ 0, 0 }, (const double[2]){ 1, 1 }, 0, 1, &shape), "images");
     refused(rp_friction_read("problem.hdf5", &problem), "problems");
+
+    rp_scene *scene = NULL;
+    rp_output *output = NULL;
+    rp_render *render = NULL;
+    rp_film *film = NULL;
+    rp_frame frame = { 0 };
+    rp_samples samples = { 0 };
+    refused(rp_scene_load("heap.yaml", NULL, &scene), "files");
+    refused(rp_scene_parse("domain: [1, 1]", "text", NULL, NULL, &scene), "files");
+    refused(rp_output_create("folder", scene, true, &output), "files");
+    refused(rp_checkpoint_write("file", NULL, ""), "files");
+    refused(rp_frame_read("frame.vtkhdf", &frame), "files");
+    refused(rp_samples_seed(NULL, &frame, &samples), "pictures");
+    refused(rp_render_create((const double[3]){ 0, 0, 0 }, &render), "pictures");
+    refused(rp_film_open("folder", NULL, &film), "pictures");
+    rp_scene_destroy(scene), rp_output_destroy(output), rp_frame_free(&frame), rp_film_close(film), rp_text_free(NULL);
 
     rp_material_def sand = rp_default_material_def();
     rp_grains_def ball = rp_default_grains_def();

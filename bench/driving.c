@@ -1,0 +1,127 @@
+/* What driving costs: a step of a simulation that is driven beside one that is not, and going back to a saved state.
+ *
+ *     bench_driving --scene FILE [--steps N] [--repeats N] [--threads N] [--json]
+ *
+ * Two simulations of the scene step in turns, one of them driven in ways that change nothing (a hook, gravity set to what it is, contacts
+ * recorded), each turn measured in processor seconds: machines that slow down do it to both. Prints JSON: ratio of the medians,
+ * milliseconds a megabyte to save and to restore. */
+#include <repose/repose.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 4096 };
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return count ? values[count / 2] : 0;
+}
+
+static void need(rp_result result)
+{
+    if (result != RP_OK) {
+        fprintf(stderr, "bench_driving: %s\n", rp_last_error());
+        exit(1);
+    }
+}
+
+static bool go_on(void *context, const rp_progress *progress)
+{
+    (void)progress;
+    ++*(long *)context;
+    return true;
+}
+
+/* One step, in processor seconds. */
+static double step(rp_sim *sim)
+{
+    double begin = processor_seconds();
+    need(rp_sim_step(sim, NULL));
+    return processor_seconds() - begin;
+}
+
+static double megabytes(const rp_state *state)
+{
+    double bytes = 0;
+    for (int b = 0; b < state->count; b++)
+        bytes += (double)state->blobs[b].count * (state->blobs[b].type == RP_F64 || state->blobs[b].type == RP_I64 ? 8 : 4);
+    return bytes / 1e6;
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = "collapse.yaml";
+    int steps = 40, repeats = 30, threads = 1;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        bool taken = true;
+        if (strcmp(argv[i], "--scene") == 0)
+            path = value;
+        else if (strcmp(argv[i], "--steps") == 0)
+            steps = atoi(value);
+        else if (strcmp(argv[i], "--repeats") == 0)
+            repeats = atoi(value);
+        else if (strcmp(argv[i], "--threads") == 0)
+            threads = atoi(value);
+        else
+            taken = false; /* --json: it always is */
+        i += taken;
+    }
+    steps = steps < 1 ? 1 : steps > MOST ? MOST : steps;
+    repeats = repeats < 1 ? 1 : repeats > MOST ? MOST : repeats;
+    rp_scene *scene = NULL;
+    rp_sim *plain = NULL, *driven = NULL;
+    long calls = 0;
+    rp_hooks hooks = { .progress = go_on, .context = &calls };
+    static double alone[MOST], with[MOST], save[MOST], restore[MOST];
+    rp_set_log(NULL, NULL, RP_LOG_WARNING);
+    need(rp_scene_load(path, NULL, &scene));
+    need(rp_sim_create(rp_scene_sim_def(scene), &plain));
+    need(rp_sim_create(rp_scene_sim_def(scene), &driven));
+    rp_sim_set_threads(plain, threads);
+    rp_sim_set_threads(driven, threads);
+    need(rp_sim_set_hooks(driven, &hooks));
+    step(plain), step(driven); /* cold */
+    for (int i = 0; i < steps; i++) {
+        need(rp_sim_set_gravity(driven, rp_sim_definition(driven)->gravity));
+        alone[i] = i % 2 ? step(plain) : 0;
+        with[i] = step(driven);
+        alone[i] = i % 2 ? alone[i] : step(plain);
+    }
+    rp_state state;
+    double size = 0;
+    for (int i = 0; i < repeats; i++) {
+        double begin = processor_seconds();
+        need(rp_sim_save(plain, &state));
+        save[i] = processor_seconds() - begin;
+        size = megabytes(&state);
+        begin = processor_seconds();
+        need(rp_sim_restore(plain, &state));
+        restore[i] = processor_seconds() - begin;
+        rp_state_free(&state);
+    }
+    double undriven = median(alone, steps), ratio = median(with, steps) / undriven;
+    double save_ms = 1e3 * median(save, repeats) / size, restore_ms = 1e3 * median(restore, repeats) / size;
+    printf("{\"bench\": \"driving\", \"what\": \"driven over undriven\", \"ratio\": %.4f, \"seconds\": %.6g, \"steps\": %d}\n", ratio, undriven, steps);
+    printf("{\"bench\": \"driving\", \"what\": \"save\", \"ms_per_MB\": %.4f, \"MB\": %.3f}\n", save_ms, size);
+    printf("{\"bench\": \"driving\", \"what\": \"restore\", \"ms_per_MB\": %.4f, \"MB\": %.3f, \"limit\": 2}\n", restore_ms, size);
+    rp_sim_destroy(plain);
+    rp_sim_destroy(driven);
+    rp_scene_destroy(scene);
+    return restore_ms > 2;
+}
