@@ -15,7 +15,7 @@ typedef enum bench_kind {
     BENCH_VIEW      /* the chain of `play` to a socket */
 } bench_kind;
 
-enum { BENCH_SETS = 8 };
+enum { BENCH_SETS = 14 };
 
 typedef struct benchmark {
     const char *name, *title;

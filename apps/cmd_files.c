@@ -3,6 +3,10 @@
 #include "find_scene.h"
 #include "run_loop.h"
 
+#include <repose/grains.h>
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct info_line {
     bool json, check;
 } info_line;
@@ -62,6 +66,49 @@ static const option convert_options[] = {
     { 0 },
 };
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* Planes from rows of three. */
+static double *planes(const float *rows, int64_t count)
+{
+    double *to = calloc(3 * (size_t)count + 3, sizeof *to);
+    for (int64_t i = 0; i < count && to; i++)
+        for (int d = 0; d < 3; d++)
+            to[d * count + i] = (double)rows[3 * i + d];
+    return to;
+}
+
+/* Fine grains of one frame: a file of samples that upsampling made. */
+static rp_result convert_fine(const char *from, const char *to, const char *format)
+{
+    rp_samples s = { 0 };
+    rp_result result = rp_samples_read(from, &s);
+    if (result != RP_OK)
+        return result;
+    double *x = s.place ? planes(s.place, s.count) : NULL, *v = s.velocity ? planes(s.velocity, s.count) : NULL;
+    double *volume = calloc((size_t)s.count + 1, sizeof *volume);
+    for (int64_t i = 0; i < s.count && volume; i++)
+        volume[i] = s.unit_volume;
+    rp_field_view fields[] = { { { "position", RP_F64, 3, "m", 1 }, x, s.count, s.count },
+                               { { "velocity", RP_F64, 3, "m/s", 1 }, v, s.count, s.count },
+                               { { "volume", RP_F64, 1, "m3", 1 }, volume, s.count, s.count } };
+    rp_frame frame = { .index = s.frame, .dim = 3, .count = s.count, .fields = fields, .field_count = 3 };
+    if (!s.place || !s.velocity) {
+        fprintf(stderr, "%s has samples that go with their particles; only those of 'upsample' have places of their own\n", from);
+        result = RP_UNSUPPORTED;
+    } else if (!x || !v || !volume)
+        result = RP_OUT_OF_MEMORY;
+    else
+        result = rp_frame_convert(&frame, to, format);
+    free(x), free(v), free(volume);
+    rp_samples_free(&s);
+    return result;
+}
+
 static int convert_main(int argc, char **argv)
 {
     convert_line line = { 0 };
@@ -70,7 +117,8 @@ static int convert_main(int argc, char **argv)
     if (code >= 0)
         return code;
     rp_set_log(receive_log, NULL, RP_LOG_WARNING);
-    rp_result result = rp_convert(names.items[0], names.items[1], line.format);
+    bool fine = ends_with(names.items[0], ".samples");
+    rp_result result = fine ? convert_fine(names.items[0], names.items[1], line.format) : rp_convert(names.items[0], names.items[1], line.format);
     if (result == RP_OK)
         return EXIT_DONE;
     report_failure("", result);
@@ -79,6 +127,7 @@ static int convert_main(int argc, char **argv)
 
 const command command_convert = {
     "convert", "FRAME|DIR TO [--format NAME]", "Writes frames in another format",
-    "A frame becomes a file; an output folder becomes a folder of files, or one .pvd or .usda with all times.", convert_options,
+    "A frame becomes a file; an output folder becomes a folder of files, or one .pvd or .usda with all times. A file of fine\n"
+    "grains (DIR/samples/fine-R/frame_N.samples) becomes vtp, ply, csv or npz.", convert_options,
     convert_main,
 };

@@ -48,6 +48,8 @@ RP_API void rp_fibres_free(rp_fibres_frame *frame);
 /* A file of fibres becomes obj (lines), usda (basis curves), csv or npz. vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder; of
  * a folder every frame becomes NAME_000000.ext beside `to`, but usda and pvd make one file (docs/io.md). */
 RP_API rp_result rp_convert(const char *from, const char *to, const char *format);
+/* A frame in memory, to vtp ply csv npz or vtkhdf. */
+RP_API rp_result rp_frame_convert(const rp_frame *frame, const char *to, const char *format);
 RP_API const char *rp_convert_formats(void); /* "vtp pvd ply usda csv npz" */
 
 /* ---- checkpoints ---- */

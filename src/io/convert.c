@@ -281,3 +281,20 @@ rp_result rp_convert(const char *from, const char *to, const char *format)
     rp__base_locale_leave(locale);
     return result;
 }
+
+rp_result rp_frame_convert(const rp_frame *frame, const char *to, const char *format)
+{
+    const file_format *found = NULL;
+    if (!frame || !to)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_frame_convert needs a frame and a path (there is a NULL)");
+    void *locale = rp__base_locale_enter();
+    rp_result result = find_format(to, format, &found);
+    if (result == RP_OK && (!found->write || strcmp(found->name, "pvd") == 0))
+        result = rp__base_fail(RP_UNSUPPORTED, "a frame alone cannot become %s; use vtp, ply, csv or npz", found->name);
+    if (result == RP_OK)
+        result = make_parent(to);
+    if (result == RP_OK)
+        result = found->write(frame, to);
+    rp__base_locale_leave(locale);
+    return result;
+}

@@ -152,7 +152,7 @@ static double largest_step(void *state, const rp__world *world, const char **rea
 /* The coefficient between balls that cannot spin whose heaps stand at an angle: measured (docs/pbd.md), not derived. */
 static double calibrated(double angle)
 {
-    static const double at[][2] = { { 0, 0 }, { 21.3, 0.1 }, { 30.6, 0.2 }, { 39.4, 0.35 }, { 90, 1.2 } };
+    static const double at[][2] = { { 0, 0 }, { 22.8, 0.1 }, { 32.4, 0.2 }, { 45.3, 0.35 }, { 90, 1.2 } };
     double degrees = angle * 57.29577951308232;
     int k = 1;
     while (k < 4 && degrees > at[k][0])

@@ -179,8 +179,8 @@ static void materials_mix(void **unused)
     fixture f;
     build(&f);
     set(&f, "friction", "-1");
-    f.material[0].friction = tan(30.6 * 0.017453292519943295); /* 0.2 by the calibration */
-    f.material[1].friction = tan(10.65 * 0.017453292519943295); /* 0.05 */
+    f.material[0].friction = tan(32.4 * 0.017453292519943295); /* 0.2 by the calibration */
+    f.material[1].friction = tan(11.4 * 0.017453292519943295); /* 0.05 */
     rp_sim *sim = make(&f);
     put(sim, 0, 0, 1, 0, 0, 0, 1);
     put(sim, 0.04, 0, 1, 0, 0, 0, 1);
