@@ -148,7 +148,8 @@ static void on_added(void *context, int body, const char *name, rp_shape *shape)
         lower[d] -= 0.02 * size, upper[d] += 0.02 * size;
     char *text = NULL;
     size_t bytes = 0;
-    FILE *to = rp_shape_triangulate(shape, lower, upper, 40, &mesh) == RP_OK ? open_memstream(&text, &bytes) : NULL;
+    bool made = rp_shape_triangulate(shape, lower, upper, 40, &mesh) == RP_OK && rp_mesh_sharpen(shape, &mesh) == RP_OK;
+    FILE *to = made ? open_memstream(&text, &bytes) : NULL;
     if (!to) {
         rp_mesh_free(&mesh);
         return;

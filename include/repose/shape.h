@@ -82,6 +82,9 @@ typedef struct rp_mesh {
 } rp_mesh;
 RP_API rp_result rp_shape_triangulate(const rp_shape *shape, const double lower[3], const double upper[3],
                                       int resolution, rp_mesh *out);
+/* Moves vertices beside the edges and corners of the shape onto them, where its triangles have cut them off. For pictures: some triangles
+ * become thin. */
+RP_API rp_result rp_mesh_sharpen(const rp_shape *shape, rp_mesh *mesh);
 RP_API rp_result rp_mesh_load(const char *path, double scale, rp_mesh *out);
 RP_API void rp_mesh_free(rp_mesh *mesh);
 /* Triangles of a sequence at a time; free with rp_mesh_free. */

@@ -110,6 +110,8 @@ rp_result rp__film_make_bodies(rp_film *film)
         body->bounded = body_box(film, def, body->lower, body->upper);
         int resolution = film->def.quality == RP_DRAFT ? 64 : 128;
         rp_result result = rp_shape_triangulate(def->shape, body->lower, body->upper, resolution, &body->mesh);
+        if (result == RP_OK)
+            result = rp_mesh_sharpen(def->shape, &body->mesh);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "body '%s': ", def->name ? def->name : "?");
     }

@@ -97,6 +97,57 @@ static void cuts_are_closed(void **state)
     rp_shape_release(plane), rp_shape_release(ball), rp_shape_release(rest);
 }
 
+/* How far the nearest vertex is from each corner of a box turned about z by 0.3, half sizes 0.5 0.3 0.2; the largest. */
+static double missed_corners(const rp_mesh *m)
+{
+    double worst = 0;
+    for (int c = 0; c < 8; c++) {
+        double nearest = INFINITY, x = c & 1 ? 0.5 : -0.5, y = c & 2 ? 0.3 : -0.3, z = c & 4 ? 0.2 : -0.2;
+        for (int64_t v = 0; v < m->vertex_count; v++) {
+            const double *p = m->vertices + 3 * v;
+            double u = p[0] - (cos(0.3) * x - sin(0.3) * y), w = p[1] - (sin(0.3) * x + cos(0.3) * y);
+            nearest = fmin(nearest, sqrt(u * u + w * w + (p[2] - z) * (p[2] - z)));
+        }
+        worst = fmax(worst, nearest);
+    }
+    return worst;
+}
+
+/* The edges of a box that lies anyhow on the lattice, and of a cylinder. What is round stays as it is. */
+static void edges_are_sharp(void **state)
+{
+    (void)state;
+    rp_shape *box = NULL, *turned = NULL, *can = NULL, *ball = NULL;
+    rp_mesh m = { 0 };
+    assert_int_equal(rp_shape_box((double[]){ 0, 0, 0 }, (double[]){ 0.5, 0.3, 0.2 }, 0, &box), RP_OK);
+    assert_int_equal(rp_shape_place(box, (double[]){ 0, 0, 0 }, (double[]){ 0, 0, 0.3 }, 1, &turned), RP_OK);
+    const double lower[3] = { -0.7, -0.7, -0.7 }, upper[3] = { 0.7, 0.7, 0.7 };
+    assert_int_equal(rp_shape_triangulate(turned, lower, upper, 23, &m), RP_OK);
+    assert_true(missed_corners(&m) > 1e-3);
+    assert_int_equal(rp_mesh_sharpen(turned, &m), RP_OK);
+    assert_true(missed_corners(&m) < 1e-9);
+    check(&m, 8 * 0.5 * 0.3 * 0.2, 1e-5); /* closed still, and the box: vertices of its sides lie on them to 1e-6 of a cell */
+    rp_mesh_free(&m);
+    assert_int_equal(rp_shape_cylinder((double[]){ 0, 0, -0.31 }, (double[]){ 0, 0, 0.27 }, 0.4, &can), RP_OK);
+    assert_int_equal(rp_shape_triangulate(can, lower, upper, 40, &m), RP_OK);
+    assert_int_equal(rp_mesh_sharpen(can, &m), RP_OK);
+    check(&m, PI * 0.16 * 0.58, 0.004);
+    double high = -1;
+    for (int64_t v = 0; v < m.vertex_count; v++) {
+        high = fmax(high, m.vertices[3 * v + 2]);
+        assert_true(fabs(rp_shape_distance(can, m.vertices + 3 * v, NULL)) < 0.001);
+    }
+    assert_true(fabs(high - 0.27) < 1e-6);
+    rp_mesh_free(&m);
+    assert_int_equal(rp_shape_sphere((double[]){ 0, 0, 0 }, 0.1, &ball), RP_OK); /* of three cells: coarse, but no spikes */
+    assert_int_equal(rp_shape_triangulate(ball, lower, upper, 6, &m), RP_OK);
+    assert_int_equal(rp_mesh_sharpen(ball, &m), RP_OK);
+    for (int64_t v = 0; v < m.vertex_count; v++)
+        assert_true(fabs(rp_shape_distance(ball, m.vertices + 3 * v, NULL)) < 0.02 * 0.2);
+    rp_mesh_free(&m);
+    rp_shape_release(box), rp_shape_release(turned), rp_shape_release(can), rp_shape_release(ball);
+}
+
 static void bad_requests_are_refused(void **state)
 {
     (void)state;
@@ -137,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spheres_and_tori),
         cmocka_unit_test(cuts_are_closed),
+        cmocka_unit_test(edges_are_sharp),
         cmocka_unit_test(bad_requests_are_refused),
     };
     return cmocka_run_group_tests_name("shape triangulate", tests, no_cache, NULL);

@@ -105,3 +105,34 @@ function pan(c, x, y) {
 function zoom(c, factor) {
   return { ...c, eye: add(c.target, scale(factor, sub(c.eye, c.target))), extent: c.extent * factor };
 }
+
+/* x y z and normal of each corner of each triangle: faces around the corner that meet this one below 35 degrees count, by their area. */
+function cornerNormals(vertices, triangles) {
+  const faces = triangles.length / 3, count = vertices.length / 3, normals = new Float32Array(3 * faces), first = new Uint32Array(count + 2), around = new Uint32Array(3 * faces);
+  const out = new Float32Array(18 * faces), least = Math.cos(35 * Math.PI / 180);
+  for (let f = 0; f < faces; f++) {
+    const [a, b, c] = [0, 1, 2].map(k => 3 * triangles[3 * f + k]), u = [0, 1, 2].map(d => vertices[b + d] - vertices[a + d]), v = [0, 1, 2].map(d => vertices[c + d] - vertices[a + d]);
+    normals.set(cross(u, v), 3 * f);
+    for (let k = 0; k < 3; k++)
+      first[triangles[3 * f + k] + 2]++;
+  }
+  for (let v = 0; v <= count; v++)
+    first[v + 1] += first[v];
+  for (let k = 0; k < 3 * faces; k++)
+    around[first[triangles[k] + 1]++] = Math.floor(k / 3);
+  for (let k = 0; k < 3 * faces; k++) {
+    const f = 3 * Math.floor(k / 3), v = triangles[k], x = normals[f], y = normals[f + 1], z = normals[f + 2], size = Math.hypot(x, y, z);
+    let sx = 0, sy = 0, sz = 0;
+    for (let n = first[v]; n < first[v + 1]; n++) {
+      const g = 3 * around[n], a = normals[g], b = normals[g + 1], c = normals[g + 2];
+      if (x * a + y * b + z * c >= least * size * Math.hypot(a, b, c)) {
+        sx += a;
+        sy += b;
+        sz += c;
+      }
+    }
+    const s = Math.hypot(sx, sy, sz) || 1;
+    out.set([vertices[3 * v], vertices[3 * v + 1], vertices[3 * v + 2], sx / s, sy / s, sz / s], 6 * k);
+  }
+  return out;
+}

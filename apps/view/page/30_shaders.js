@@ -184,26 +184,30 @@ void main() {
   gl_Position = l < least || dot(slice.xyz, x) > slice.w ? vec4(2.0, 2.0, 2.0, 1.0) : proj * p;
 }`;
 
-/* Bodies and ground: triangles, with the normals of their faces. */
+/* Bodies with normals of their corners, ground and boards with those of their faces. */
 const MESH_VERTEX = HEAD + `
 layout(location = 0) in vec3 x;
+layout(location = 1) in vec3 n;
 uniform mat4 model, view, proj;
-out vec3 place;
+out vec3 place, turned;
 void main() {
   vec4 v = view * (model * vec4(x, 1.0));
+  turned = (view * (model * vec4(n, 0.0))).xyz;
   place = v.xyz;
   gl_Position = proj * v;
 }`;
 
 const MESH_FRAGMENT = HEAD + `
-in vec3 place;
+in vec3 place, turned;
 uniform vec3 paint;
-uniform float kind;
+uniform float kind, smoothed;
 layout(location = 0) out vec4 colour;
 layout(location = 1) out vec4 normal;
 void main() {
   vec3 n = normalize(cross(dFdx(place), dFdy(place)));
-  if (n.z < 0.0)
+  if (smoothed > 0.5 && dot(turned, turned) > 0.25)
+    n = normalize(turned);
+  if (dot(n, place) > 0.0)
     n = -n;
   colour = vec4(paint, kind);
   normal = vec4(0.5 * n + 0.5, 1.0);

@@ -150,6 +150,21 @@ class Drawer {
     return mesh;
   }
 
+  /* With a normal at each corner of each triangle: the mean of the faces around that meet it below 35 degrees, as in our pictures. */
+  makeSmoothMesh(vertices, triangles) {
+    const gl = this.gl, corners = cornerNormals(vertices, triangles), mesh = { array: gl.createVertexArray(), count: triangles.length, smooth: true };
+    gl.bindVertexArray(mesh.array);
+    mesh.buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, mesh.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, corners, gl.STATIC_DRAW);
+    for (const place of [0, 1]) {
+      gl.enableVertexAttribArray(place);
+      gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 24, 12 * place);
+    }
+    gl.bindVertexArray(null);
+    return mesh;
+  }
+
   makeBox(a, b) {
     const v = [];
     for (let k = 0; k < 8; k++)
@@ -158,7 +173,7 @@ class Drawer {
   }
 
   addBody(index, b) {
-    this.meshes[index] = { ...this.makeMesh(new Float32Array(decodeBase64(b.vertices)), new Uint32Array(decodeBase64(b.triangles))), body: b };
+    this.meshes[index] = { ...this.makeSmoothMesh(new Float32Array(decodeBase64(b.vertices)), new Uint32Array(decodeBase64(b.triangles))), body: b };
   }
 
   setScene(scene) {
@@ -249,7 +264,10 @@ class Drawer {
   drawMesh(mesh) {
     const gl = this.gl;
     gl.bindVertexArray(mesh.array);
-    gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
+    if (mesh.smooth)
+      gl.drawArrays(gl.TRIANGLES, 0, mesh.count);
+    else
+      gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
   }
 
   grainUniforms(options) {
@@ -306,13 +324,13 @@ class Drawer {
       this.eachBody((m, model) => {
         if (m.body.container)
           return;
-        this.use(this.mesh, { model, view, proj, paint: m.body.colour, kind: 0.8 });
+        this.use(this.mesh, { model, view, proj, paint: m.body.colour, kind: 0.8, smoothed: 1 });
         this.drawMesh(m);
       });
-    this.use(this.mesh, { model: IDENTITY, view, proj, paint: [0.59, 0.48, 0.37], kind: 0.8 });
+    this.use(this.mesh, { model: IDENTITY, view, proj, paint: [0.59, 0.48, 0.37], kind: 0.8, smoothed: 0 });
     this.boards.forEach(b => this.drawMesh(b));
     if (this.ground) {
-      this.use(this.mesh, { model: IDENTITY, view, proj, paint: scene.ground.colour.map(c => c / 255), kind: 0.4 });
+      this.use(this.mesh, { model: IDENTITY, view, proj, paint: scene.ground.colour.map(c => c / 255), kind: 0.4, smoothed: 0 });
       this.drawMesh(this.ground);
     }
   }
