@@ -22,7 +22,7 @@ static const rp_param params[] = {
     { "advection", RP_BOOL, AT(advection), 1, 0, 1, "", "the fluid carries its momentum along; without, slow flow", NULL },
     { "full_cells", RP_BOOL, AT(full_cells), 1, 0, 1, "", "exact integrals in cells that grains fill evenly; without, flow with strong drag locks (for comparison)", NULL },
     { "viscosity_tolerance", RP_REAL, AT(viscosity_tolerance), 1e-10, 1e-15, 1, "", "of the viscous solve, a part of its right side", NULL },
-    { "stabilisation", RP_REAL, AT(stabilisation), 0.01, 0, 1, "",
+    { "stabilisation", RP_REAL, AT(stabilisation), 1, 0, 1, "",
       "part of the pressure operator that is the ordinary Laplacian: keeps pressures from alternating between cells; more of it couples grains and fluid more slowly", NULL },
     { "dilatancy", RP_ENUM, AT(dilatancy), RP__DILATANCY_NONE, 0, 1, "",
       "whether packed grains change their volume as they are sheared: loose ones contract, dense ones expand", "none|roux_radjai" },

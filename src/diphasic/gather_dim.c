@@ -11,6 +11,7 @@
 #include "exec/exec.h"
 
 #include <string.h>
+#include <stdlib.h>
 
 typedef struct job {
     dp_system *y;
@@ -182,10 +183,44 @@ static void fill_cells(void *context, int64_t begin, int64_t end, int worker)
         double t = (least / own - DP_EDGE) / (DP_FULL - DP_EDGE);
         t = !y->params->full_cells || t < 0 ? 0 : t > 1 ? 1 : t;
         t = t * t * (3 - 2 * t);
+        if (getenv("DP_EVEN")) {
+            double o = atof(getenv("DP_EVEN"));
+            t = t > o ? t : o;
+            mean = s->volume / cell;
+        }
+        s->even = t;
         s->extent = (1 - t) * s->volume + t * mean * cell;
         for (int n = 0; n < DP_CORNERS && t > 0; n++)
             for (int a = 0; a < RP_DIM; a++)
                 s->g[n][a] = (1 - t) * s->g[n][a] + t * mean * dp_divergence(y, n, a);
+    }
+}
+
+/* Nodes inside the grains: what pressures that alternate around them do, alternating contact stresses do too. */
+static void find_inner(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        int64_t at[3], cell[DP_CORNERS];
+        dp_place(y->nodes, j, at);
+        y->inner[j] = y->grains[j] > 0 && dp_around(y, at, cell) ? 1 : 0;
+        for (int n = 0; n < DP_CORNERS && y->inner[j] > 0; n++) {
+            int32_t k = y->stress_of[cell[n]];
+            double even = k < 0 ? 0 : y->stress[k].even;
+            y->inner[j] = even < y->inner[j] ? even : y->inner[j];
+        }
+    }
+}
+
+static void take_inner(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        dp_stress *s = &y->stress[k];
+        for (int n = 0; n < DP_CORNERS; n++)
+            s->inner[n] = y->inner[s->node[n]] * s->extent / pow(y->lattice.h, RP_DIM);
     }
 }
 
@@ -208,5 +243,7 @@ rp_result DP(gather)(dp_system *y, rp__world *world)
     RP_TRY(number_cells(y));
     rp__exec_colors(DP_CORNERS / 2, y->colour_first, y->column_items, 4, add_column, &w);
     rp__exec_for(y->stress_count, 256, fill_cells, &w);
+    rp__exec_for(y->node_count, 1024, find_inner, &w);
+    rp__exec_for(y->stress_count, 256, take_inner, &w);
     return RP_OK;
 }

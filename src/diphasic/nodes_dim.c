@@ -213,6 +213,25 @@ static phases phases_of(const job *w, int64_t j, double *added)
     return n;
 }
 
+/* The alternating parts: the sum over the axes along which they alternate. */
+static void set_alternating(const dp_system *y, int64_t j, dp_node *to)
+{
+    static const int first[4] = { 0, 0, 1, 0 }, second[4] = { 1, 2, 2, 1 };
+    int64_t at[3];
+    dp_place(y->nodes, j, at);
+    bool inner = !(y->hold[j] & DP_HOLD_FLUX);
+    for (int a = 0; a < RP_DIM; a++)
+        inner = inner && (y->lattice.periodic[a] || (at[a] > 0 && at[a] < y->cells[a]));
+    for (int n = 0; n < DP_ALTERNATING; n++) {
+        int k = RP_DIM + n, p = first[n], q = second[n];
+        double part = inner ? y->epsilon : 0;
+        to->u[k] = to->w[k] = 0;
+        to->m[k] = part * (to->m[p] + to->m[q] + (n == 3 ? to->m[RP_DIM - 1] : 0));
+        to->a[k] = part * (to->a[p] + to->a[q] + (n == 3 ? to->a[RP_DIM - 1] : 0));
+        to->theta[k] = part * (to->theta[p] + to->theta[q] + (n == 3 ? to->theta[RP_DIM - 1] : 0));
+    }
+}
+
 static void algebra(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -265,10 +284,11 @@ static void algebra(void *context, int64_t begin, int64_t end, int worker)
             to->m[a] = gg;
             to->a[a] = mixed;
             y->theta[RP_DIM * j + a] = theta;
-            to->theta[a] = (1 - y->epsilon) * theta;
+            to->theta[a] = theta;
             to->u[a] = vg;
             to->w[a] = phi * vg + rest * vf;
         }
+        set_alternating(y, j, to);
     }
 }
 
@@ -362,4 +382,17 @@ void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool bound
             out[face / 2] += y->outside[face] * dp_divergence(y, n, face / 2);
         }
     }
+}
+
+void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING])
+{
+    int64_t at[3], cell[DP_CORNERS];
+    dp_place(y->nodes, node, at);
+    for (int k = 0; k < DP_ALTERNATING; k++)
+        out[k] = 0;
+    if (!dp_around(y, at, cell))
+        return;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int k = 0; k < DP_ALTERNATING; k++)
+            out[k] += pressure[cell[n]] * dp_divergence(y, n, RP_DIM + k);
 }
