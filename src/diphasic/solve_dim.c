@@ -170,10 +170,10 @@ DP_INLINE void scatter_bent(dp_system *y, const dp_stress *s, double dt, const d
     }
 }
 
-/* Where the law of friction puts it: it holds as the mean stress of the cell does, and gives way beyond what friction can carry. */
+/* Where the law of friction puts it: it holds as the mean stress of the cell does, and gives way beyond what friction can carry (closure.h). */
 DP_INLINE void bent_law(const dp_stress *s, const double gamma[DP_BENT], double next[DP_BENT])
 {
-    double square = 0, most = s->mu * s->lambda[0];
+    double square = 0, most = DP_BENDING * s->mu * s->lambda[0];
     for (int i = 0; i < DP_BENT; i++) {
         double unit = s->bend_unit[i % RP_DIM];
         next[i] = unit > 0 ? s->bend[i] - gamma[i] / unit : 0;
@@ -357,7 +357,7 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
         for (int i = 0; i < DP_S; i++)
             s->lambda[i] = y->params->warm_start ? last[i] : 0;
         DP_CONE_NAME(rp__friction_project)(s->mu, s->lambda);
-        s->bend_arm = getenv("DP_NOBEND") ? 0 : s->extent / (sqrt(12) * y->lattice.h);
+        s->bend_arm = !y->params->bending ? 0 : s->extent / (sqrt(12) * y->lattice.h);
         for (int i = 0; i < DP_BENT; i++)
             s->bend[i] = y->params->warm_start ? y->bend[DP_BENT * s->cell + i] : 0;
     }

@@ -291,6 +291,7 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "carry", t);
     RP_TRY(DP(set_holds)(y, world, dt));
     DP(node_algebra)(y, world, dt);
+    DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);

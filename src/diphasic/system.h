@@ -296,6 +296,7 @@ rp_result DP(gather)(dp_system *y, rp__world *world);                       /* p
 void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
+void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
 void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
