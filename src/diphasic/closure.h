@@ -29,6 +29,6 @@
 #define DP_PRESSURE_PART 0.02
 
 /* Rounds after which a residual that has not halved makes visits more careful. */
-#define DP_PATIENCE 10
+#define DP_PATIENCE 20
 
 #endif

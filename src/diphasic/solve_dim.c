@@ -398,9 +398,9 @@ static void push_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* The first guess of a run: each column of touching grains carries its own weight under the fluid, evenly in all directions. Stresses of
+/* The load of each column of touching grains: its own weight under the fluid. In the first step of a run it is the guess, evenly in all directions. Stresses of
  * grains at rest are not unique, and from none at all the sweeps come to uneven ones, with which a slope near its angle begins to slide. */
-static void guess_column(void *context, int64_t column, int worker)
+static void load_column(void *context, int64_t column, int worker)
 {
     const job *w = context;
     dp_system *y = w->y;
@@ -413,7 +413,8 @@ static void guess_column(void *context, int64_t column, int worker)
         double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
         double load = above + 0.5 * weight;
         above = s->loose > 0 || weight < 0 ? 0 : above + weight;
-        s->lambda[0] = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+        s->load = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+        s->lambda[0] = y->cold && y->params->warm_start ? s->load : s->lambda[0];
     }
 }
 
@@ -424,8 +425,7 @@ void DP(start)(dp_system *y, const rp__world *world, double dt)
     if (!y->params->warm_start)
         memset(y->pressure, 0, (size_t)y->cell_count * sizeof(double));
     rp__exec_for(y->stress_count, 256, load_stresses, &w);
-    if (y->cold && y->params->warm_start)
-        for_columns(y, guess_column, &w);
+    for_columns(y, load_column, &w);
     y->cold = false;
     for_columns(y, scatter_column, &w);
     rp__exec_for(y->node_count, 512, push_nodes, &push);
@@ -879,7 +879,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */
-            if (report->residual_mean > 0.5 * mark && w.relax > 0.2)
+            if (report->residual_mean > 0.9 * mark && w.relax > 0.4)
                 w.relax *= 0.6;
             mark = report->residual_mean;
         }

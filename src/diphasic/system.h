@@ -81,6 +81,7 @@ typedef struct dp_stress {
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double mass;
+    double load;                  /* λ_N under the weight of the grains above */
     double extent;                /* volume of grains that g stands for */
     double even;                  /* 1: g is the integral over a full cell, 0: the sum over its particles */
     int64_t cell;
