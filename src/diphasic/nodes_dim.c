@@ -85,26 +85,25 @@ static void hold_walls(dp_system *y, const rp__world *world, int64_t node, unsig
     for (int f = 0; f < 2 * RP_DIM; f++) {
         if (!(faces >> f & 1))
             continue;
-        const rp_fluid_wall *wall = &fluid->wall[f];
         if (closed(world, f)) {
             hold |= dp_grain_hold(f / 2);
             for (int a = 0; a < RP_DIM && world->def->wall[f].kind == RP_STICK; a++)
                 hold |= dp_grain_hold(a);
         }
-        if (wall->kind == RP_FLUID_PRESSURE)
+        if (y->wall_kind[f] == RP_FLUID_PRESSURE)
             continue;
         hold |= dp_fluid_hold(f / 2);
-        for (int a = 0; a < RP_DIM && wall->kind != RP_FLUID_SLIP; a++)
+        for (int a = 0; a < RP_DIM && y->wall_kind[f] != RP_FLUID_SLIP; a++)
             hold |= dp_fluid_hold(a);
     }
     /* Where a moving wall meets a resting one both hold; the resting one wins, so that nothing is pressed into a corner. */
     for (int f = 0; f < 2 * RP_DIM; f++)
-        if (faces >> f & 1 && fluid->wall[f].kind == RP_FLUID_VELOCITY)
+        if (faces >> f & 1 && y->wall_kind[f] == RP_FLUID_VELOCITY)
             for (int a = 0; a < RP_DIM; a++)
                 held[a] = fluid->wall[f].velocity[a];
     for (int f = 0; f < 2 * RP_DIM; f++)
         for (int a = 0; a < RP_DIM; a++)
-            if (faces >> f & 1 && (fluid->wall[f].kind == RP_FLUID_NO_SLIP || (fluid->wall[f].kind == RP_FLUID_SLIP && a == f / 2)))
+            if (faces >> f & 1 && (y->wall_kind[f] == RP_FLUID_NO_SLIP || (y->wall_kind[f] == RP_FLUID_SLIP && a == f / 2)))
                 held[a] = 0;
     y->hold[node] = (uint16_t)hold;
     for (int a = 0; a < RP_DIM; a++)
@@ -333,11 +332,12 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world)
     job w = { .y = y, .world = world };
     for (int f = 0; f < 2 * RP_DIM; f++) {
         const rp_fluid_wall *wall = &world->def->fluid->wall[f];
-        y->open[f] = !y->lattice.periodic[f / 2] && wall->kind == RP_FLUID_PRESSURE;
+        y->open[f] = !y->lattice.periodic[f / 2] && y->wall_kind[f] == RP_FLUID_PRESSURE;
         y->outside[f] = y->open[f] ? wall->pressure : 0;
     }
     rp__exec_for(y->cell_count, 1024, laplacian, &w);
     rp__multigrid_prepare(y->poisson);
+    DP(find_rooms)(y, world);
 }
 
 void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM])

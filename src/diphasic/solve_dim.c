@@ -517,6 +517,7 @@ static rp_result solve_pressure(job *w, double part, double least, dp_report *re
     dp_system *y = w->y;
     double most = 0;
     rp__exec_for(y->cell_count, 1024, pressure_rhs, w);
+    RP_TRY(DP(balance_rooms)(y, w->world, w->dt, y->rhs));
     rp__exec_max(y->cell_count, 4096, 1, largest_rhs, w, &most);
     if (!(most < INFINITY))
         return rp__base_fail(RP_DIVERGED, "the pressure of the fluid has no end at t = %g s", w->world->time);

@@ -143,6 +143,10 @@ typedef struct dp_system {
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
     double outside[6];            /* pressure at open faces */
+    int wall_kind[6];             /* of the fluid; rp_fluid_wall_kind without auto */
+    int32_t *room;                /* fluid that bodies part from the rest: 1, 2 …; 0: cells that are all body, or open to the outside */
+    int64_t *room_queue;
+    int32_t rooms;                /* that are shut */
     bool open[6];
 
     /* Stresses stand column by column along the axis of gravity, columns by colour: those of one colour share no node. A sweep goes
@@ -298,6 +302,8 @@ void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* t
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
 void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
+void DP(find_rooms)(dp_system *y, const rp__world *world);
+rp_result DP(balance_rooms)(const dp_system *y, const rp__world *world, double dt, double *rhs); /* what comes into shut rooms must leave them */
 void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
