@@ -136,7 +136,8 @@ typedef struct rp_body_def {
 } rp_body_def;
 
 /* A Newtonian fluid that fills the domain between the grains; pressures are without the weight of the fluid above. */
-typedef enum rp_fluid_wall_kind { RP_FLUID_SLIP, RP_FLUID_NO_SLIP, RP_FLUID_PRESSURE /* open */, RP_FLUID_VELOCITY } rp_fluid_wall_kind;
+typedef enum rp_fluid_wall_kind { RP_FLUID_SLIP, RP_FLUID_NO_SLIP, RP_FLUID_PRESSURE /* open */, RP_FLUID_VELOCITY,
+                                RP_FLUID_AUTO /* open where grains may leave, slip elsewhere */ } rp_fluid_wall_kind;
 typedef enum rp_drag { RP_DRAG_ERGUN, RP_DRAG_CARMAN_KOZENY, RP_DRAG_RICHARDSON_ZAKI, RP_DRAG_GIDASPOW } rp_drag;
 typedef enum rp_fluid_thickening { RP_THICKEN_NONE, RP_THICKEN_EINSTEIN, RP_THICKEN_BOYER, RP_THICKEN_KRIEGER } rp_fluid_thickening;
 

@@ -13,10 +13,22 @@
 #define DP_EDGE 0.5
 #define DP_FULL 0.9
 
+/* Bending. A stress that is constant in a cell does not see velocities that alternate between its corners: weights that differ a little from node
+ * to node (grains placed at random) then drive them for ever, and heaps creep and thicken. So the stress of a cell also has parts that vary
+ * linearly over it, held by friction: no work below the bound, and the bound acts against the varying strain. A stress of mean square
+ * b that varies linearly reaches √3 b at the faces, where friction holds too: b <= µ λ_N / √3. Vanishes with the cell: its work is that of
+ * h ∇∇u. */
+#define DP_BENDING 0.57735026918962576451
+
+/* The slip between the phases, a part of what contacts move, from which on the particles count alone, and below which the integral does in
+ * every cell: where drag holds grains and fluid together the two constraints of a cell must be one, also at the edge of the material. */
+#define DP_SLIP_FREE 0.05
+#define DP_SLIP_HELD 0.005
+
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */
 #define DP_PRESSURE_PART 0.02
 
 /* Rounds after which a residual that has not halved makes visits more careful. */
-#define DP_PATIENCE 10
+#define DP_PATIENCE 20
 
 #endif

@@ -13,16 +13,15 @@ typedef struct job {
     double *gradient[9], *looseness, *packing;
 } job;
 
-/* u_f = (q - φ u) / (1 - φ), q = w + ε Θ P; sums the impulse of drag on the grains. */
+/* u_f = (q - φ u) / (1 - φ); sums the impulse of drag on the grains. */
 static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
 {
     const job *w = context;
     dp_system *y = w->y;
     for (int64_t j = begin; j < end; j++) {
-        double push[RP_DIM], phi = y->phi[j];
-        DP(pressure_impulse)(y, y->pressure, true, j, push);
+        double phi = y->phi[j];
         for (int a = 0; a < RP_DIM; a++) {
-            double u = y->node[j].u[a], q = y->node[j].w[a] + y->epsilon * y->theta[RP_DIM * j + a] * w->dt * push[a];
+            double u = y->node[j].u[a], q = y->node[j].w[a];
             double v = phi > 0 ? (q - phi * u) / (1 - phi) : q;
             if (y->hold[j] & (DP_HOLD_FLUX | dp_fluid_hold(a)))
                 v = y->held[RP_DIM * j + a];
@@ -105,10 +104,12 @@ void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange
     push_bodies(y, world, dt);
     /* stresses as they are, for the next step */
     memset(y->lambda, 0, (size_t)y->cell_count * DP_S * sizeof(double));
+    memset(y->bend, 0, (size_t)y->cell_count * DP_BENT * sizeof(double));
     for (int64_t k = 0; k < y->stress_count; k++) {
         const dp_stress *s = &y->stress[k];
         double *to = y->lambda + DP_S * s->cell;
         to[0] = s->lambda[0];
+        memcpy(y->bend + DP_BENT * s->cell, s->bend, sizeof s->bend);
         for (int i = 1; i < DP_S; i++)
             to[i] = s->lambda[i] - s->tilt[i] * s->lambda[0];
     }
@@ -127,6 +128,22 @@ static void move_out(const job *w, const double *from, double *x, double *v)
         rp__vec3_store(x, end);
         rp__vec3_store(v, speed);
     }
+}
+
+/* What the alternating parts carry through the faces across an axis, as a velocity: linear between the two faces. With it the grains of a
+ * cell part and close in as its constraint says. */
+DP_INLINE double through_faces(const dp_system *y, const dp_stress *s, int axis, double t)
+{
+    double sum = 0;
+    for (int n = 0; n < DP_CORNERS; n++) {
+        int64_t j = s->node[n];
+        double part = 0;
+        for (int k = RP_DIM; k < DP_PARTS; k++) /* each axis has an even share of a part */
+            if (dp_axes(k) >> axis & 1)
+                part += dp_sign(n, k) * dp_sign(n, axis) * y->node[j].u[k] / (dp_axes(k) == 7 ? 3 : 2);
+        sum += (n >> axis & 1 ? t : 1 - t) * y->inner[j] * part;
+    }
+    return sum / (DP_CORNERS / 2);
 }
 
 static void move_particle(const job *w, const dp_stress *s, double part, int64_t i)
@@ -151,7 +168,7 @@ static void move_particle(const job *w, const dp_stress *s, double part, int64_t
                 c[b] += gradient[n][b] * u;
         }
         from[a] = p->x[a][i];
-        x[a] = from[a] + w->dt * v[a];
+        x[a] = from[a] + w->dt * (v[a] + through_faces(y, s, a, t[a]));
         for (int b = 0; b < RP_DIM; b++)
             w->gradient[3 * a + b][i] = c[b];
     }
@@ -173,8 +190,8 @@ static void move_stresses(void *context, int64_t begin, int64_t end, int worker)
         const dp_stress *s = &y->stress[k];
         double part = 0;
         for (int n = 0; n < DP_CORNERS; n++)
-            for (int a = 0; a < RP_DIM; a++)
-                part += w->dt * y->node[s->node[n]].u[a] * s->g[n][a] / s->extent;
+            for (int a = 0; a < DP_PARTS; a++)
+                part += w->dt * y->node[s->node[n]].u[a] * (a < RP_DIM ? s->g[n][a] : s->inner[n] * dp_divergence(y, n, a)) / s->extent;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             move_particle(w, s, part, i + n);
     }

@@ -190,18 +190,15 @@ static void apply_viscosity(void *context, int64_t begin, int64_t end, int worke
     }
 }
 
-/* q^ = w + ε Θ P of the present pressure; then r = -dt K q^ where the flux is free: the equation for the change of q. */
+/* q^ as it stands; then r = -dt K q^ where the flux is free: the equation for the change of q. */
 static void start_flux(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
     const dp_system *y = w->y;
     (void)worker;
-    for (int64_t j = begin; j < end; j++) {
-        double push[RP_DIM];
-        DP(pressure_impulse)(y, y->pressure, true, j, push);
+    for (int64_t j = begin; j < end; j++)
         for (int a = 0; a < RP_DIM; a++)
-            w->to[RP_DIM * j + a] = y->node[j].w[a] + y->epsilon * y->theta[RP_DIM * j + a] * w->dt * push[a];
-    }
+            w->to[RP_DIM * j + a] = y->node[j].w[a];
 }
 
 /* One pass over the free components, width numbers each: r·z, p·Ap … */

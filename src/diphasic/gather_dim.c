@@ -15,6 +15,7 @@
 typedef struct job {
     dp_system *y;
     const rp__world *world;
+    double dt;
     double *gradient[9], *looseness, *packing;
 } job;
 
@@ -165,10 +166,26 @@ static void add_column(void *context, int64_t column, int worker)
     }
 }
 
+/* How far drag makes one velocity of two in a cell: from the part of what contacts move that is slip between the phases, 1 - a²/(M Θ), about
+ * 0.15 ρ/(β dt) (nodes_dim.c), for grains packed as those of the cell are. See closure.h. */
+static double held_by_drag(const job *w, const dp_stress *s)
+{
+    const dp_system *y = w->y;
+    const rp_fluid_def *fluid = w->world->def->fluid;
+    double volume = 0, diameter = 0, phi = fmin(s->packing / s->volume, DP_FULLEST), rest = 1 - phi;
+    for (int n = 0; n < DP_CORNERS; n++)
+        volume += y->grains[s->node[n]], diameter += y->diameter[s->node[n]];
+    double grains = phi * s->mass / s->volume, liquid = rest * fluid->density, b = w->dt * phi * DP(drag)(fluid, phi, 0, diameter / volume);
+    double gg = liquid + b, gf = b, ff = grains + b, mixed = phi * gg + rest * gf, theta = phi * mixed + rest * (phi * gf + rest * ff);
+    double slip = 1 - mixed * mixed / (gg * theta), t = (DP_SLIP_FREE - slip) / (DP_SLIP_FREE - DP_SLIP_HELD);
+    return t < 0 ? 0 : t > 1 ? 1 : t;
+}
+
 /* The integrals of cells that are full: see closure.h. */
 static void fill_cells(void *context, int64_t begin, int64_t end, int worker)
 {
-    dp_system *y = ((job *)context)->y;
+    const job *w = context;
+    dp_system *y = w->y;
     double cell = pow(y->lattice.h, RP_DIM);
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
@@ -182,10 +199,44 @@ static void fill_cells(void *context, int64_t begin, int64_t end, int worker)
         double t = (least / own - DP_EDGE) / (DP_FULL - DP_EDGE);
         t = !y->params->full_cells || t < 0 ? 0 : t > 1 ? 1 : t;
         t = t * t * (3 - 2 * t);
+        double held = held_by_drag(w, s);
+        if (y->params->full_cells && held > t) {
+            mean = s->volume / cell;
+            t = held;
+        }
+        s->even = t;
         s->extent = (1 - t) * s->volume + t * mean * cell;
         for (int n = 0; n < DP_CORNERS && t > 0; n++)
             for (int a = 0; a < RP_DIM; a++)
                 s->g[n][a] = (1 - t) * s->g[n][a] + t * mean * dp_divergence(y, n, a);
+    }
+}
+
+/* Nodes inside the grains: what pressures that alternate around them do, alternating contact stresses do too. */
+static void find_inner(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t j = begin; j < end; j++) {
+        int64_t at[3], cell[DP_CORNERS];
+        dp_place(y->nodes, j, at);
+        y->inner[j] = y->grains[j] > 0 && dp_around(y, at, cell) ? 1 : 0;
+        for (int n = 0; n < DP_CORNERS && y->inner[j] > 0; n++) {
+            int32_t k = y->stress_of[cell[n]];
+            double even = k < 0 ? 0 : y->stress[k].even;
+            y->inner[j] = even < y->inner[j] ? even : y->inner[j];
+        }
+    }
+}
+
+static void take_inner(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = ((job *)context)->y;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        dp_stress *s = &y->stress[k];
+        for (int n = 0; n < DP_CORNERS; n++)
+            s->inner[n] = y->inner[s->node[n]] * s->extent / pow(y->lattice.h, RP_DIM);
     }
 }
 
@@ -207,6 +258,13 @@ rp_result DP(gather)(dp_system *y, rp__world *world)
     rp__exec_for(y->grid.blocks, 8, find_cells, &w);
     RP_TRY(number_cells(y));
     rp__exec_colors(DP_CORNERS / 2, y->colour_first, y->column_items, 4, add_column, &w);
-    rp__exec_for(y->stress_count, 256, fill_cells, &w);
     return RP_OK;
+}
+
+void DP(fill_cells)(dp_system *y, const rp__world *world, double dt)
+{
+    job w = { .y = y, .world = world, .dt = dt };
+    rp__exec_for(y->stress_count, 256, fill_cells, &w);
+    rp__exec_for(y->node_count, 1024, find_inner, &w);
+    rp__exec_for(y->stress_count, 256, take_inner, &w);
 }

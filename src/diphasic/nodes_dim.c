@@ -85,26 +85,25 @@ static void hold_walls(dp_system *y, const rp__world *world, int64_t node, unsig
     for (int f = 0; f < 2 * RP_DIM; f++) {
         if (!(faces >> f & 1))
             continue;
-        const rp_fluid_wall *wall = &fluid->wall[f];
         if (closed(world, f)) {
             hold |= dp_grain_hold(f / 2);
             for (int a = 0; a < RP_DIM && world->def->wall[f].kind == RP_STICK; a++)
                 hold |= dp_grain_hold(a);
         }
-        if (wall->kind == RP_FLUID_PRESSURE)
+        if (y->wall_kind[f] == RP_FLUID_PRESSURE)
             continue;
         hold |= dp_fluid_hold(f / 2);
-        for (int a = 0; a < RP_DIM && wall->kind != RP_FLUID_SLIP; a++)
+        for (int a = 0; a < RP_DIM && y->wall_kind[f] != RP_FLUID_SLIP; a++)
             hold |= dp_fluid_hold(a);
     }
     /* Where a moving wall meets a resting one both hold; the resting one wins, so that nothing is pressed into a corner. */
     for (int f = 0; f < 2 * RP_DIM; f++)
-        if (faces >> f & 1 && fluid->wall[f].kind == RP_FLUID_VELOCITY)
+        if (faces >> f & 1 && y->wall_kind[f] == RP_FLUID_VELOCITY)
             for (int a = 0; a < RP_DIM; a++)
                 held[a] = fluid->wall[f].velocity[a];
     for (int f = 0; f < 2 * RP_DIM; f++)
         for (int a = 0; a < RP_DIM; a++)
-            if (faces >> f & 1 && (fluid->wall[f].kind == RP_FLUID_NO_SLIP || (fluid->wall[f].kind == RP_FLUID_SLIP && a == f / 2)))
+            if (faces >> f & 1 && (y->wall_kind[f] == RP_FLUID_NO_SLIP || (y->wall_kind[f] == RP_FLUID_SLIP && a == f / 2)))
                 held[a] = 0;
     y->hold[node] = (uint16_t)hold;
     for (int a = 0; a < RP_DIM; a++)
@@ -213,6 +212,25 @@ static phases phases_of(const job *w, int64_t j, double *added)
     return n;
 }
 
+/* The alternating parts: the sum over the axes along which they alternate. */
+static void set_alternating(const dp_system *y, int64_t j, dp_node *to)
+{
+    static const int first[4] = { 0, 0, 1, 0 }, second[4] = { 1, 2, 2, 1 };
+    int64_t at[3];
+    dp_place(y->nodes, j, at);
+    bool inner = !(y->hold[j] & DP_HOLD_FLUX);
+    for (int a = 0; a < RP_DIM; a++)
+        inner = inner && (y->lattice.periodic[a] || (at[a] > 0 && at[a] < y->cells[a]));
+    for (int n = 0; n < DP_ALTERNATING; n++) {
+        int k = RP_DIM + n, p = first[n], q = second[n];
+        double part = inner ? y->epsilon : 0;
+        to->u[k] = to->w[k] = 0;
+        to->m[k] = part * (to->m[p] + to->m[q] + (n == 3 ? to->m[RP_DIM - 1] : 0));
+        to->a[k] = part * (to->a[p] + to->a[q] + (n == 3 ? to->a[RP_DIM - 1] : 0));
+        to->theta[k] = part * (to->theta[p] + to->theta[q] + (n == 3 ? to->theta[RP_DIM - 1] : 0));
+    }
+}
+
 static void algebra(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -265,10 +283,11 @@ static void algebra(void *context, int64_t begin, int64_t end, int worker)
             to->m[a] = gg;
             to->a[a] = mixed;
             y->theta[RP_DIM * j + a] = theta;
-            to->theta[a] = (1 - y->epsilon) * theta;
+            to->theta[a] = theta;
             to->u[a] = vg;
             to->w[a] = phi * vg + rest * vf;
         }
+        set_alternating(y, j, to);
     }
 }
 
@@ -313,11 +332,12 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world)
     job w = { .y = y, .world = world };
     for (int f = 0; f < 2 * RP_DIM; f++) {
         const rp_fluid_wall *wall = &world->def->fluid->wall[f];
-        y->open[f] = !y->lattice.periodic[f / 2] && wall->kind == RP_FLUID_PRESSURE;
+        y->open[f] = !y->lattice.periodic[f / 2] && y->wall_kind[f] == RP_FLUID_PRESSURE;
         y->outside[f] = y->open[f] ? wall->pressure : 0;
     }
     rp__exec_for(y->cell_count, 1024, laplacian, &w);
     rp__multigrid_prepare(y->poisson);
+    DP(find_rooms)(y, world);
 }
 
 void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM])
@@ -362,4 +382,17 @@ void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool bound
             out[face / 2] += y->outside[face] * dp_divergence(y, n, face / 2);
         }
     }
+}
+
+void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING])
+{
+    int64_t at[3], cell[DP_CORNERS];
+    dp_place(y->nodes, node, at);
+    for (int k = 0; k < DP_ALTERNATING; k++)
+        out[k] = 0;
+    if (!dp_around(y, at, cell))
+        return;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int k = 0; k < DP_ALTERNATING; k++)
+            out[k] += pressure[cell[n]] * dp_divergence(y, n, RP_DIM + k);
 }

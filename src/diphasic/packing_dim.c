@@ -56,9 +56,10 @@ typedef struct job {
     double dt;
 } job;
 
-/* κ e of a cell that is packed at all its corners (partly filled ones look loose). e is the direction of shear, which that of the stress
- * before the step tells where grains slide, e = -λ_T/|λ_T|; unlike that of the strain it does not jump about where they hardly move. Below
- * half of what friction can carry nothing shears, and the tilt fades out. */
+/* κ e of a cell that is packed at all its corners (partly filled ones look loose). e is the direction of shear against which friction will act,
+ * that of γ_T/W_TT - λ_T: where grains hardly move the stress before the step tells it, where they touched nothing the strain. Below half of
+ * what friction can carry nothing shears, and the tilt fades out. J is taken with the mean of contact pressure and load: grains that have
+ * just lost touch would otherwise dilate as if they were sheared without pressure, and those that find it again contract, in turns. */
 static void tilt(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -67,28 +68,34 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
-        double sum[DP_S] = { 0 }, gamma[DP_S], rate = 0, length = 0, pressure = DP_CONTACT * s->lambda[0], phi = s->packing / s->volume;
+        double sum[DP_S] = { 0 }, gamma[DP_S], rate = 0, length = 0, unit = 0, phi = s->packing / s->volume;
+        double pressure = 0.5 * DP_CONTACT * (s->lambda[0] + s->load);
         bool packed = !(s->loose > 0);
         for (int n = 0; n < DP_CORNERS; n++) {
+            const dp_node *j = &y->node[s->node[n]];
             packed = packed && y->phi[s->node[n]] >= 0.9 * par->loosest_fraction;
-            dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+            dp_add_strain(j->u, s->g[n], sum);
+            for (int a = 0; a < RP_DIM; a++)
+                unit += 0.5 * w->dt * j->m[a] * s->g[n][a] * s->g[n][a];
         }
         dp_coefficients(sum, gamma);
         for (int i = 1; i < DP_S; i++) {
             rate += gamma[i] * gamma[i];
-            length += s->lambda[i] * s->lambda[i];
+            gamma[i] = unit > 0 ? gamma[i] / unit - s->lambda[i] : 0;
+            length += gamma[i] * gamma[i];
         }
         rate = 2 * sqrt(rate) / s->extent, length = sqrt(length);
         if (!packed || !(length > 0) || !(pressure > 0))
             continue;
         double equal = par->critical_fraction / (1 + sqrt(w->world->def->fluid->viscosity * rate / pressure));
-        double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy, part = 2 * length / (s->mu * s->lambda[0]) - 1;
+        double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy;
+        double part = s->lambda[0] > 0 ? 2 * length / (s->mu * s->lambda[0]) - 1 : 1;
         slope = slope > most ? most : slope < -most ? -most : slope;
         if (slope < 0 && -slope > 0.9 * s->mu / DP_CONTACT) /* contraction never turns friction round */
             slope = -0.9 * s->mu / DP_CONTACT;
         slope *= part < 0 ? 0 : part > 1 ? 1 : part;
         for (int i = 1; i < DP_S; i++)
-            s->tilt[i] = -DP_CONTACT * slope * s->lambda[i] / length;
+            s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
         for (int i = 1; i < DP_S; i++)
             s->lambda[i] += s->tilt[i] * s->lambda[0];
     }

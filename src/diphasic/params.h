@@ -13,7 +13,7 @@ typedef struct rp__diphasic_params {
     double tolerance_max;    /* of the largest one */
     int64_t max_rounds;
     int coupling;            /* rp__diphasic_coupling */
-    bool warm_start, momentum, advection, full_cells;
+    bool warm_start, momentum, advection, full_cells, bending;
     double viscosity_tolerance;
     double stabilisation;    /* ε: how much of the pressure operator is the ordinary Laplacian */
     int dilatancy;           /* rp__diphasic_dilatancy */

@@ -19,6 +19,8 @@
 #include "exec/exec.h"
 
 #include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 typedef struct job {
     dp_system *y;
@@ -36,11 +38,15 @@ typedef struct job {
 /* γ = χ⁻¹ sum_j sym(u_j ⊗ g_cj), with the gap. */
 DP_INLINE void strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
 {
-    double sum[DP_S] = { 0 };
-    for (int n = 0; n < DP_CORNERS; n++)
-        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+    double sum[DP_S] = { 0 }, alternating = 0;
+    for (int n = 0; n < DP_CORNERS; n++) {
+        const dp_node *j = &y->node[s->node[n]];
+        dp_add_strain(j->u, s->g[n], sum);
+        for (int k = RP_DIM; k < DP_PARTS; k++)
+            alternating += s->inner[n] * dp_divergence(y, n, k) * j->u[k];
+    }
     dp_coefficients(sum, gamma);
-    gamma[0] += s->k;
+    gamma[0] += s->k + 0.5 * DP_CONTACT * alternating;
 }
 
 /* D_c · w */
@@ -48,8 +54,8 @@ DP_INLINE double outflow(const dp_system *y, const int32_t *node)
 {
     double sum = 0;
     for (int n = 0; n < DP_CORNERS; n++)
-        for (int a = 0; a < RP_DIM; a++)
-            sum += dp_divergence(y, n, a) * y->node[node[n]].w[a];
+        for (int k = 0; k < DP_PARTS; k++)
+            sum += dp_divergence(y, n, k) * y->node[node[n]].w[k];
     return sum;
 }
 
@@ -74,8 +80,16 @@ DP_INLINE double shifted(const dp_stress *s, const double *tilted)
     return sum;
 }
 
+/* Push of a stress on a corner, over dt: χ(λ) g, and of the contact pressure on the alternating parts. */
+DP_INLINE void corner_force(const dp_system *y, const dp_stress *s, int n, const double tensor[DP_S], double normal, int parts, double f[DP_PARTS])
+{
+    dp_multiply(tensor, s->g[n], f);
+    for (int k = RP_DIM; k < parts; k++)
+        f[k] = DP_CONTACT * normal * s->inner[n] * dp_divergence(y, n, k);
+}
+
 /* The nodes of a cell get the impulse of a stress (tilted) and of a pressure. */
-DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double *tilted)
+DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double *tilted, int parts)
 {
     double lambda[DP_S], tensor[DP_S];
     memcpy(lambda, tilted, sizeof lambda);
@@ -83,9 +97,9 @@ DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double press
     dp_chi(lambda, tensor);
     for (int n = 0; n < DP_CORNERS; n++) {
         dp_node *to = &y->node[s->node[n]];
-        double f[RP_DIM];
-        dp_multiply(tensor, s->g[n], f);
-        for (int a = 0; a < RP_DIM; a++) {
+        double f[DP_PARTS];
+        corner_force(y, s, n, tensor, lambda[0], parts, f);
+        for (int a = 0; a < parts; a++) {
             double push = pressure * dp_divergence(y, n, a);
             to->u[a] += dt * (to->m[a] * f[a] + to->a[a] * push);
             to->w[a] += dt * (to->a[a] * f[a] + to->theta[a] * push);
@@ -93,20 +107,27 @@ DP_INLINE void scatter(dp_system *y, const dp_stress *s, double dt, double press
     }
 }
 
+/* γ~, tilted; returns the outflow. */
+DP_INLINE double shifted_strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
+{
+    double r = 0;
+    strain(y, s, gamma);
+    if (s->stiffness > 0) {
+        r = outflow(y, s->node);
+        for (int i = 0; i < DP_S; i++)
+            gamma[i] -= 0.5 * s->shift[i] * r;
+    }
+    tilt_strain(s, gamma);
+    return r;
+}
+
 static void visit(const job *w, dp_stress *s)
 {
     dp_system *y = w->y;
     double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
-    bool any = false;
-    strain(y, s, gamma);
-    if (s->stiffness > 0) {
-        double r = outflow(y, s->node) + w->dt * y->epsilon * (rp__multigrid_row(y->poisson, y->pressure, s->cell) - y->source[s->cell]);
-        for (int i = 0; i < DP_S; i++)
-            gamma[i] -= 0.5 * s->shift[i] * r;
-        pressure = -r / s->stiffness;
-        any = r != 0;
-    }
-    tilt_strain(s, gamma);
+    double r = shifted_strain(y, s, gamma);
+    bool any = r != 0;
+    pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
     for (int i = 0; i < DP_S; i++) {
         b[i] = gamma[i];
         for (int j = 0; j < DP_S; j++)
@@ -122,7 +143,58 @@ static void visit(const job *w, dp_stress *s)
         return;
     pressure -= shifted(s, change);
     y->pressure[s->cell] += pressure;
-    scatter(y, s, w->dt, pressure, change);
+    scatter(y, s, w->dt, pressure, change, DP_PARTS);
+}
+
+/* Strain that varies over a cell: the velocities of its corners that alternate, which no stress that is constant in cells sees. */
+DP_INLINE void bent_strain(const dp_system *y, const dp_stress *s, double gamma[DP_BENT])
+{
+    for (int i = 0; i < DP_BENT; i++)
+        gamma[i] = 0;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int k = 0; k < DP_ALTERNATING; k++)
+            for (int a = 0; a < RP_DIM; a++)
+                gamma[RP_DIM * k + a] += s->bend_arm * dp_sign(n, RP_DIM + k) * y->node[s->node[n]].u[a];
+}
+
+DP_INLINE void scatter_bent(dp_system *y, const dp_stress *s, double dt, const double change[DP_BENT])
+{
+    for (int n = 0; n < DP_CORNERS; n++) {
+        dp_node *to = &y->node[s->node[n]];
+        for (int k = 0; k < DP_ALTERNATING; k++)
+            for (int a = 0; a < RP_DIM; a++) {
+                double f = dt * s->bend_arm * dp_sign(n, RP_DIM + k) * change[RP_DIM * k + a];
+                to->u[a] += to->m[a] * f;
+                to->w[a] += to->a[a] * f;
+            }
+    }
+}
+
+/* Where the law of friction puts it: it holds as the mean stress of the cell does, and gives way beyond what friction can carry (closure.h). */
+DP_INLINE void bent_law(const dp_stress *s, const double gamma[DP_BENT], double next[DP_BENT])
+{
+    double square = 0, most = DP_BENDING * s->mu * s->lambda[0];
+    for (int i = 0; i < DP_BENT; i++) {
+        double unit = s->bend_unit[i % RP_DIM];
+        next[i] = unit > 0 ? s->bend[i] - gamma[i] / unit : 0;
+        square += next[i] * next[i];
+    }
+    double part = square > most * most ? most / sqrt(square) : 1;
+    for (int i = 0; i < DP_BENT; i++)
+        next[i] *= part;
+}
+
+DP_INLINE void visit_bent(const job *w, dp_stress *s)
+{
+    double gamma[DP_BENT], next[DP_BENT];
+    bent_strain(w->y, s, gamma);
+    bent_law(s, gamma, next);
+    for (int i = 0; i < DP_BENT; i++) {
+        double change = w->relax * (next[i] - s->bend[i]);
+        s->bend[i] += change;
+        next[i] = change;
+    }
+    scatter_bent(w->y, s, w->dt, next);
 }
 
 static void sweep_column(void *context, int64_t column, int worker)
@@ -133,10 +205,10 @@ static void sweep_column(void *context, int64_t column, int worker)
     (void)worker;
     if (w->backward)
         for (int64_t k = end - 1; k >= begin; k--)
-            visit(w, &y->stress[k]);
+            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
     else
         for (int64_t k = begin; k < end; k++)
-            visit(w, &y->stress[k]);
+            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
 }
 
 static void for_columns(dp_system *y, rp__exec_item_fn function, void *context)
@@ -149,7 +221,7 @@ static void for_columns(dp_system *y, rp__exec_item_fn function, void *context)
 /* Column `k` of W~: what γ~ makes of λ = e_k (tilted). */
 static void respond(const dp_system *y, const dp_stress *s, double dt, int k, double out[DP_S])
 {
-    double lambda[DP_S] = { 0 }, tensor[DP_S], sum[DP_S] = { 0 }, r, pressure;
+    double lambda[DP_S] = { 0 }, tensor[DP_S], sum[DP_S] = { 0 }, r, pressure, alternating = 0;
     lambda[k] = 1;
     pressure = -shifted(s, lambda);
     tilt_stress(s, lambda);
@@ -157,16 +229,18 @@ static void respond(const dp_system *y, const dp_stress *s, double dt, int k, do
     r = s->stiffness * pressure;
     for (int n = 0; n < DP_CORNERS; n++) {
         const dp_node *j = &y->node[s->node[n]];
-        double f[RP_DIM], u[RP_DIM];
-        dp_multiply(tensor, s->g[n], f);
-        for (int a = 0; a < RP_DIM; a++) {
+        double f[DP_PARTS], u[DP_PARTS];
+        corner_force(y, s, n, tensor, lambda[0], DP_PARTS, f);
+        for (int a = 0; a < DP_PARTS; a++) {
             double d = dp_divergence(y, n, a);
             u[a] = dt * (j->m[a] * f[a] + j->a[a] * pressure * d);
             r += dt * j->a[a] * f[a] * d;
+            alternating += a < RP_DIM ? 0 : s->inner[n] * d * u[a];
         }
         dp_add_strain(u, s->g[n], sum);
     }
     dp_coefficients(sum, out);
+    out[0] += 0.5 * DP_CONTACT * alternating;
     for (int i = 0; i < DP_S; i++)
         out[i] -= 0.5 * s->shift[i] * r;
     tilt_strain(s, out);
@@ -175,19 +249,19 @@ static void respond(const dp_system *y, const dp_stress *s, double dt, int k, do
 /* shift_k: the outflow that λ = e_k would cause, over that of a pressure. */
 static void make_shift(const dp_system *y, dp_stress *s, double dt)
 {
-    double diagonal = y->epsilon * rp__multigrid_diagonal(y->poisson, s->cell);
+    double diagonal = 0;
     memset(s->shift, 0, sizeof s->shift);
     for (int n = 0; n < DP_CORNERS; n++)
-        for (int a = 0; a < RP_DIM; a++)
+        for (int a = 0; a < DP_PARTS; a++)
             diagonal += y->node[s->node[n]].theta[a] * dp_divergence(y, n, a) * dp_divergence(y, n, a);
     s->stiffness = y->params->coupling == RP__COUPLING_EFFECTIVE ? dt * diagonal : 0;
     for (int k = 0; k < DP_S && s->stiffness > 0; k++) {
-        double lambda[DP_S] = { 0 }, tensor[DP_S], f[RP_DIM];
+        double lambda[DP_S] = { 0 }, tensor[DP_S], f[DP_PARTS];
         lambda[k] = 1;
         dp_chi(lambda, tensor);
         for (int n = 0; n < DP_CORNERS; n++) {
-            dp_multiply(tensor, s->g[n], f);
-            for (int a = 0; a < RP_DIM; a++)
+            corner_force(y, s, n, tensor, lambda[0], DP_PARTS, f);
+            for (int a = 0; a < DP_PARTS; a++)
                 s->shift[k] += y->node[s->node[n]].a[a] * f[a] * dp_divergence(y, n, a) / diagonal;
         }
     }
@@ -238,6 +312,13 @@ static void make_operator(const job *w, dp_stress *s)
             s->w[i][k] = column[i];
     }
     measure_scales(y, s, w->dt);
+    for (int a = 0; a < RP_DIM; a++) {
+        s->bend_unit[a] = 0;
+        for (int n = 0; n < DP_CORNERS; n++)
+            s->bend_unit[a] += w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
+    }
+    double least = -y->params->tolerance_max * y->stress_unit * s->scale;
+    s->k = s->k < least ? least : s->k;
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)
         for (int j = 0; j < DP_S; j++)
@@ -276,6 +357,9 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
         for (int i = 0; i < DP_S; i++)
             s->lambda[i] = y->params->warm_start ? last[i] : 0;
         DP_CONE_NAME(rp__friction_project)(s->mu, s->lambda);
+        s->bend_arm = !y->params->bending ? 0 : s->extent / (sqrt(12) * y->lattice.h);
+        for (int i = 0; i < DP_BENT; i++)
+            s->bend[i] = y->params->warm_start ? y->bend[DP_BENT * s->cell + i] : 0;
     }
 }
 
@@ -285,10 +369,10 @@ static void scatter_column(void *context, int64_t column, int worker)
     dp_system *y = w->y;
     (void)worker;
     for (int64_t k = y->column_first[column]; k < y->column_first[column + 1]; k++)
-        scatter(y, &y->stress[k], w->dt, 0, y->stress[k].lambda);
+        scatter(y, &y->stress[k], w->dt, 0, y->stress[k].lambda, RP_DIM), scatter_bent(y, &y->stress[k], w->dt, y->stress[k].bend);
 }
 
-/* u += dt a Dᵀp, w += dt (1 - ε) Θ Dᵀp of a pressure, which is the whole one (with what pushes from outside) or a change. */
+/* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure, which is the whole one (with what pushes from outside) or a change. */
 typedef struct push_job {
     dp_system *y;
     const double *pressure;
@@ -302,19 +386,21 @@ static void push_nodes(void *context, int64_t begin, int64_t end, int worker)
     dp_system *y = w->y;
     (void)worker;
     for (int64_t j = begin; j < end; j++) {
-        double push[RP_DIM];
+        double push[DP_PARTS];
         dp_node *to = &y->node[j];
         DP(pressure_impulse)(y, w->pressure, w->boundary, j, push);
-        for (int a = 0; a < RP_DIM; a++) {
+        if (!w->boundary) /* a change: the pressure that a step begins with leaves the alternating parts alone */
+            DP(alternating_impulse)(y, w->pressure, j, push + RP_DIM);
+        for (int a = 0; a < (w->boundary ? RP_DIM : DP_PARTS); a++) {
             to->u[a] += w->dt * to->a[a] * push[a];
             to->w[a] += w->dt * to->theta[a] * push[a];
         }
     }
 }
 
-/* The first guess of a run: each column of touching grains carries its own weight under the fluid, evenly in all directions. Stresses of
+/* The load of each column of touching grains: its own weight under the fluid. In the first step of a run it is the guess, evenly in all directions. Stresses of
  * grains at rest are not unique, and from none at all the sweeps come to uneven ones, with which a slope near its angle begins to slide. */
-static void guess_column(void *context, int64_t column, int worker)
+static void load_column(void *context, int64_t column, int worker)
 {
     const job *w = context;
     dp_system *y = w->y;
@@ -327,7 +413,8 @@ static void guess_column(void *context, int64_t column, int worker)
         double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
         double load = above + 0.5 * weight;
         above = s->loose > 0 || weight < 0 ? 0 : above + weight;
-        s->lambda[0] = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+        s->load = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);
+        s->lambda[0] = y->cold && y->params->warm_start ? s->load : s->lambda[0];
     }
 }
 
@@ -338,8 +425,7 @@ void DP(start)(dp_system *y, const rp__world *world, double dt)
     if (!y->params->warm_start)
         memset(y->pressure, 0, (size_t)y->cell_count * sizeof(double));
     rp__exec_for(y->stress_count, 256, load_stresses, &w);
-    if (y->cold && y->params->warm_start)
-        for_columns(y, guess_column, &w);
+    for_columns(y, load_column, &w);
     y->cold = false;
     for_columns(y, scatter_column, &w);
     rp__exec_for(y->node_count, 512, push_nodes, &push);
@@ -347,7 +433,7 @@ void DP(start)(dp_system *y, const rp__world *world, double dt)
 
 /* ---- pressure ---- */
 
-/* rhs = ε source - D w / dt - ε L p: what the operator must still be made to give. */
+/* rhs = -D w / dt: what the operator must still be made to give. */
 static void pressure_rhs(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -359,9 +445,9 @@ static void pressure_rhs(void *context, int64_t begin, int64_t end, int worker)
         dp_place(y->cells, c, at);
         dp_corners(y, at, corner);
         for (int n = 0; n < DP_CORNERS; n++)
-            for (int a = 0; a < RP_DIM; a++)
+            for (int a = 0; a < DP_PARTS; a++)
                 sum += dp_divergence(y, n, a) * y->node[corner[n]].w[a];
-        y->rhs[c] = y->epsilon * (y->source[c] - rp__multigrid_row(y->poisson, y->pressure, c)) - sum / w->dt;
+        y->rhs[c] = -sum / w->dt;
     }
 }
 
@@ -396,7 +482,7 @@ static void mixed_nodes(void *context, int64_t begin, int64_t end, int worker)
         double push[RP_DIM];
         DP(pressure_impulse)(y, w->x, false, j, push);
         for (int a = 0; a < RP_DIM; a++)
-            y->scratch[0][RP_DIM * j + a] = y->node[j].theta[a] * push[a];
+            y->scratch[0][RP_DIM * j + a] = (1 - y->epsilon) * y->node[j].theta[a] * push[a];
     }
 }
 
@@ -431,6 +517,7 @@ static rp_result solve_pressure(job *w, double part, double least, dp_report *re
     dp_system *y = w->y;
     double most = 0;
     rp__exec_for(y->cell_count, 1024, pressure_rhs, w);
+    RP_TRY(DP(balance_rooms)(y, w->world, w->dt, y->rhs));
     rp__exec_max(y->cell_count, 4096, 1, largest_rhs, w, &most);
     if (!(most < INFINITY))
         return rp__base_fail(RP_DIVERGED, "the pressure of the fluid has no end at t = %g s", w->world->time);
@@ -611,18 +698,29 @@ static void start_bodies(const job *w)
 
 /* ---- residual and extrapolation ---- */
 
+/* How far a stress is from the law, in units of the typical stress. */
+DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s)
+{
+    double gamma[DP_S], bent[DP_BENT], next[DP_BENT], sum = 0;
+    shifted_strain(y, s, gamma);
+    bent_strain(y, s, bent);
+    bent_law(s, bent, next);
+    for (int i = 0; i < DP_BENT; i++)
+        sum += (next[i] - s->bend[i]) * (next[i] - s->bend[i]);
+    double r = law_residual(s, gamma);
+    return s->weight * sqrt(r * r + sum) / y->stress_unit;
+}
+
 static void residual_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     const job *w = context;
     dp_system *y = w->y;
     for (int64_t k = begin; k < end; k++) {
         const dp_stress *s = &y->stress[k];
-        double gamma[DP_S], tangent = 0;
+        double tangent = 0;
         if (!s->usable)
             continue;
-        strain(y, s, gamma);
-        tilt_strain(s, gamma);
-        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
+        double r = stress_residual(y, s);
         sum[0] += r * r;
         for (int i = 0; i < DP_S; i++) {
             double step = s->lambda[i] - s->before[i];
@@ -640,12 +738,9 @@ static void residual_most(void *context, int64_t begin, int64_t end, double *mos
     const dp_system *y = w->y;
     for (int64_t k = begin; k < end; k++) {
         const dp_stress *s = &y->stress[k];
-        double gamma[DP_S];
         if (!s->usable)
             continue;
-        strain(y, s, gamma);
-        tilt_strain(s, gamma);
-        double r = s->weight * law_residual(s, gamma) / y->stress_unit;
+        double r = stress_residual(y, s);
         most[0] = r > most[0] || r != r ? r : most[0];
     }
 }
@@ -662,6 +757,12 @@ static void extrapolate_stresses(void *context, int64_t begin, int64_t end, int 
             y->stress[k].lambda[i] += w->beta * (now - y->previous[k][i]);
             y->stress[k].before[i] = y->stress[k].lambda[i];
             y->previous[k][i] = now;
+        }
+    for (int64_t k = begin; k < end; k++)
+        for (int i = 0; i < DP_BENT; i++) {
+            double now = y->stress[k].bend[i];
+            y->stress[k].bend[i] += w->beta * (now - y->previous_bend[k][i]);
+            y->previous_bend[k][i] = now;
         }
 }
 
@@ -683,12 +784,12 @@ static void extrapolate_nodes(void *context, int64_t begin, int64_t end, int wor
     dp_system *y = w->y;
     (void)worker;
     for (int64_t j = begin; j < end; j++)
-        for (int a = 0; a < RP_DIM; a++) {
+        for (int a = 0; a < DP_PARTS; a++) {
             double u = y->node[j].u[a], q = y->node[j].w[a];
-            y->node[j].u[a] += w->beta * (u - y->previous_u[RP_DIM * j + a]);
-            y->node[j].w[a] += w->beta * (q - y->previous_w[RP_DIM * j + a]);
-            y->previous_u[RP_DIM * j + a] = u;
-            y->previous_w[RP_DIM * j + a] = q;
+            y->node[j].u[a] += w->beta * (u - y->previous_u[DP_PARTS * j + a]);
+            y->node[j].w[a] += w->beta * (q - y->previous_w[DP_PARTS * j + a]);
+            y->previous_u[DP_PARTS * j + a] = u;
+            y->previous_w[DP_PARTS * j + a] = q;
         }
 }
 
@@ -716,11 +817,17 @@ static rp_result reserve(dp_system *y)
         return RP_OK;
     int64_t capacity = y->stress_count + y->stress_count / 4;
     void *memory = rp__base_alloc_array((size_t)capacity, sizeof *y->previous);
-    if (!memory)
+    void *bent = rp__base_alloc_array((size_t)capacity, sizeof *y->previous_bend);
+    if (!memory || !bent) {
+        rp__base_free(memory), rp__base_free(bent);
         return RP_OUT_OF_MEMORY;
+    }
     memset(memory, 0, (size_t)capacity * sizeof *y->previous);
+    memset(bent, 0, (size_t)capacity * sizeof *y->previous_bend);
     rp__base_free(y->previous);
+    rp__base_free(y->previous_bend);
     y->previous = memory;
+    y->previous_bend = bent;
     y->previous_capacity = capacity;
     return RP_OK;
 }
@@ -769,10 +876,12 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
         report->converged = measure(&w, report, &turned) && w.moved <= still;
+        if (getenv("DP_TRACE") && y->steps == atoi(getenv("DP_TRACE")))
+            fprintf(stderr, "%d %g %g relax %g div %g p_it %d\n", (int)report->rounds, report->residual_mean, report->residual_max, w.relax, report->divergence, (int)report->pressure_iterations);
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */
-            if (report->residual_mean > 0.5 * mark && w.relax > 0.2)
+            if (report->residual_mean > 0.9 * mark && w.relax > 0.4)
                 w.relax *= 0.6;
             mark = report->residual_mean;
         }

@@ -12,6 +12,7 @@ rp_result DP(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "diphasic/fluid", RP_F64, RP_DIM * y->node_count, y->fluid));
     RP_TRY(rp_state_add(out, "diphasic/pressure", RP_F64, y->cell_count, y->pressure));
     RP_TRY(rp_state_add(out, "diphasic/steps", RP_I64, 1, &y->steps));
+    RP_TRY(rp_state_add(out, "diphasic/bend", RP_F64, DP_BENT * y->cell_count, y->bend));
     return rp_state_add(out, "diphasic/stress", RP_F64, DP_S * y->cell_count, y->lambda);
 }
 
@@ -25,8 +26,9 @@ rp_result DP(restore)(void *state, const rp_state *in)
         const rp_blob *blob;
     } all[] = { { "diphasic/fluid", y->fluid, RP_DIM * y->node_count, NULL },
                 { "diphasic/pressure", y->pressure, y->cell_count, NULL },
-                { "diphasic/stress", y->lambda, DP_S * y->cell_count, NULL } };
-    for (int i = 0; i < 3; i++) {
+                { "diphasic/stress", y->lambda, DP_S * y->cell_count, NULL },
+                { "diphasic/bend", y->bend, DP_BENT * y->cell_count, NULL } };
+    for (int i = 0; i < 4; i++) {
         all[i].blob = rp_state_find(in, all[i].name);
         if (!all[i].blob || all[i].blob->type != RP_F64 || all[i].blob->count != all[i].count)
             return rp__base_fail(RP_BAD_FILE, "the state has no usable array '%s' of %lld numbers", all[i].name, (long long)all[i].count);
@@ -35,7 +37,7 @@ rp_result DP(restore)(void *state, const rp_state *in)
     if (!steps || steps->type != RP_I64 || steps->count != 1)
         return rp__base_fail(RP_BAD_FILE, "the state has no usable number 'diphasic/steps'");
     memcpy(&y->steps, steps->data, sizeof y->steps);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         memcpy(all[i].to, all[i].blob->data, (size_t)all[i].count * sizeof(double));
     y->stress_count = 0;
     y->cold = y->steps == 0;

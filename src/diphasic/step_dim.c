@@ -15,9 +15,9 @@ void DP(destroy)(void *state)
     dp_system *y = state;
     if (!y)
         return;
-    void *all[] = { y->node, y->theta, y->volume, y->grains, y->diameter, y->momentum, y->mass, y->phi, y->fluid, y->carried, y->scratch[0],
-                    y->scratch[1], y->scratch[2], y->scratch[3], y->hold, y->held, y->inside, y->pressure, y->rhs, y->change, y->lambda,
-                    y->eta, y->stress_of, y->source, y->stress, y->column_first, y->column_items, y->cell_first, y->cell_particles,
+    void *all[] = { y->node, y->theta, y->volume, y->grains, y->diameter, y->momentum, y->mass, y->phi, y->inner, y->fluid, y->carried, y->scratch[0],
+                    y->scratch[1], y->scratch[2], y->scratch[3], y->hold, y->held, y->inside, y->pressure, y->rhs, y->change, y->lambda, y->bend, y->previous_bend,
+                    y->eta, y->stress_of, y->source, y->room, y->room_queue, y->stress, y->column_first, y->column_items, y->cell_first, y->cell_particles,
                     y->contacts, y->previous, y->previous_pressure, y->previous_u, y->previous_w, y->coupling, y->stiffness, y->view_data };
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         rp__base_free(all[i]);
@@ -40,14 +40,14 @@ static bool allocate(dp_system *y)
     int64_t n = y->node_count, c = y->cell_count, columns = c / y->cells[y->up];
     const size_t one = sizeof(double), many = RP_DIM * sizeof(double);
     bool done = make(&y->node, n, sizeof *y->node) && make(&y->theta, n, many) && make(&y->volume, n, one) && make(&y->grains, n, one) &&
-                make(&y->diameter, n, one) && make(&y->momentum, n, many) && make(&y->mass, n, one) && make(&y->phi, n, one) &&
+                make(&y->diameter, n, one) && make(&y->momentum, n, many) && make(&y->mass, n, one) && make(&y->phi, n, one) && make(&y->inner, n, one) &&
                 make(&y->fluid, n, many) && make(&y->carried, n, many) && make(&y->hold, n, sizeof *y->hold) && make(&y->held, n, many) &&
                 make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) && make(&y->rhs, c, one) && make(&y->change, c, one) &&
-                make(&y->lambda, c, DP_S * one) && make(&y->eta, c, one) && make(&y->stress_of, c, sizeof *y->stress_of) &&
-                make(&y->source, c, one) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
+                make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) && make(&y->stress_of, c, sizeof *y->stress_of) &&
+                make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) && make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
-                make(&y->previous_u, n, many) && make(&y->previous_w, n, many) && make(&y->coupling, n, one) &&
+                make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
                 make(&y->stiffness, DP_CORNERS, sizeof *y->stiffness);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);
@@ -107,6 +107,12 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
     y->first_field = first_field;
     y->cold = true;
     y->lattice.h = def->cell_size;
+    for (int f = 0; f < 6; f++) {
+        y->wall_kind[f] = def->fluid->wall[f].kind;
+        if (y->wall_kind[f] == RP_FLUID_AUTO)
+            y->wall_kind[f] = def->wall[f].kind == RP_OPEN ? RP_FLUID_PRESSURE : RP_FLUID_SLIP;
+    }
+    y->face = pow(0.5 * def->cell_size, RP_DIM - 1);
     y->cell_count = y->node_count = 1;
     for (int a = 0; a < 3; a++) {
         y->lattice.origin[a] = def->lower[a];
@@ -244,7 +250,7 @@ static void set_units(dp_system *y, const rp__world *world, double dt)
     double speed = sqrt(fluid > grains[0] ? fluid : grains[0]);
     for (int f = 0; f < 2 * RP_DIM; f++) {
         const double *v = def->fluid->wall[f].velocity;
-        if (def->fluid->wall[f].kind == RP_FLUID_VELOCITY)
+        if (y->wall_kind[f] == RP_FLUID_VELOCITY)
             speed = fmax(speed, sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
     }
     for (int b = 0; b < world->body_count; b++)
@@ -288,6 +294,7 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     RP_LAP(&world->phases, "carry", t);
     RP_TRY(DP(set_holds)(y, world, dt));
     DP(node_algebra)(y, world, dt);
+    DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);

@@ -2,15 +2,18 @@
  *
  * Velocities live at the nodes of the whole domain (multilinear), pressure and contact stress in its cells (constant). At a node j
  *
- *   u = û + M F + a P,   q = q^ + a F + Θ P,   w = q - ε Θ P
+ *   u = û + M F + a P,   q = q^ + a F + Θ P
  *
  * u the velocity of the grains, q the flux of the mixture, F = dt sum_c χ(λ_c) g_cj the impulse of the contact stresses,
  * P = dt sum_c p_c D_cj that of the pressures, g_cj = sum_p V_p ∇N_j(x_p) over the particles of the cell, D_cj = ∫_c ∇N_j. The three numbers
- * M, a, Θ a component hold all of drag and inertia (nodes_dim.c). The constraint is D q + dt ε C p = 0, C = L - D Θ Dᵀ >= 0 with L the ordinary
- * Laplacian, whose face coefficient is the mean of Θ V over the nodes of the face: without it pressures may alternate from cell to cell. With
- * w, the flux less the part ε of what the pressure does to it, that is
+ * M, a, Θ a component hold all of drag and inertia (nodes_dim.c). The constraint is D q = 0.
  *
- *   r_c = sum_j D_cj · w_j + dt ε (L p)_c = 0 */
+ * Pressures that alternate between the cells around a node push nothing. So every node has a few velocities more, one for each way in which
+ * the cells around it can alternate (in 2D the one +--+, in 3D xy, xz, yz and xyz): they answer to alternating pressures as the others do to
+ * plain ones, with the sum of Θ over the axes of the pattern times ε, and flow out of cells with the same pattern. They begin each step
+ * at rest. D Θ Dᵀ over all of them is, for ε = 1, the ordinary Laplacian whose face coefficient is the mean of Θ V over the nodes of the face. Contact
+ * stresses push them too, and are answered, inside the grains: where drag is strong grains and fluid must be stabilised by the same rule, or
+ * what the one lets leak the other resists. */
 #ifndef RP_DIPHASIC_SYSTEM_H
 #define RP_DIPHASIC_SYSTEM_H
 
@@ -40,6 +43,7 @@ enum { DP_S = 6 };
 #define dp_chi rp__tensor_from_coefficients_3d
 #define dp_coefficients rp__tensor_to_coefficients_3d
 #endif
+enum { DP_ALTERNATING = RP_DIM == 2 ? 1 : 4, DP_PARTS = RP_DIM + DP_ALTERNATING, DP_BENT = RP_DIM * DP_ALTERNATING };
 #define dp_factor DP_CONE_NAME(rp__friction_factor)
 
 /* Volume fractions above this count as this in the algebra of a node: 1 - φ is divided by. */
@@ -50,16 +54,20 @@ enum { DP_HOLD_GRAINS = 1, DP_HOLD_FLUID = 1 << 3, DP_HOLD_FLUX = 1 << 6 };
 
 /* What a sweep needs of a node, side by side. */
 typedef struct dp_node {
-    double u[RP_DIM];   /* grains */
-    double w[RP_DIM];   /* flux, less the part ε of what the pressure does to it */
-    double m[RP_DIM];   /* M */
-    double a[RP_DIM];
-    double theta[RP_DIM]; /* (1 - ε) Θ */
+    double u[DP_PARTS]; /* grains; the alternating parts follow the components */
+    double w[DP_PARTS]; /* flux of the mixture */
+    double m[DP_PARTS]; /* M */
+    double a[DP_PARTS];
+    double theta[DP_PARTS];
 } dp_node;
 
 /* A cell with grains in it. */
 typedef struct dp_stress {
     double g[DP_CORNERS][RP_DIM];
+    double inner[DP_CORNERS];     /* how much of φ the alternating parts of the corner feel: none at the edge of the grains */
+    double bend[DP_BENT];         /* stress that varies over the cell, axis by axis: what holds velocities that alternate between its corners */
+    double bend_unit[RP_DIM];     /* what it does to the strain that it meets */
+    double bend_arm;              /* volume of grains over √12 h */
     double lambda[DP_S];
     double before[DP_S];          /* at the start of the round: for the restarts */
     double w[DP_S][DP_S];         /* W~ */
@@ -73,7 +81,9 @@ typedef struct dp_stress {
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double mass;
+    double load;                  /* λ_N under the weight of the grains above */
     double extent;                /* volume of grains that g stands for */
+    double even;                  /* 1: g is the integral over a full cell, 0: the sum over its particles */
     int64_t cell;
     int32_t node[DP_CORNERS];
     dp_factor factor;
@@ -109,6 +119,7 @@ typedef struct dp_system {
     dp_node *node;
     double *theta;                /* Θ, RP_DIM a node */
     double epsilon;
+    double face;                  /* (h/2)^(d-1) */
     bool cold;                    /* no step was made yet */
     int64_t steps;
     double *volume;               /* ∫N of the domain */
@@ -116,6 +127,7 @@ typedef struct dp_system {
     double *diameter;             /* volume × diameter of them */
     double *momentum;             /* of grains, RP_DIM a node; mass in the next */
     double *mass;
+    double *inner;                /* least `even` of the cells around */
     double *phi;                  /* volume fraction, at most DP_FULLEST */
     double *fluid;                /* velocity of the fluid, RP_DIM a node: the state from step to step */
     double *carried;              /* the same after it carried itself along */
@@ -131,6 +143,10 @@ typedef struct dp_system {
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
     double outside[6];            /* pressure at open faces */
+    int wall_kind[6];             /* of the fluid; rp_fluid_wall_kind without auto */
+    int32_t *room;                /* fluid that bodies part from the rest: 1, 2 …; 0: cells that are all body, or open to the outside */
+    int64_t *room_queue;
+    int32_t rooms;                /* that are shut */
     bool open[6];
 
     /* Stresses stand column by column along the axis of gravity, columns by colour: those of one colour share no node. A sweep goes
@@ -147,6 +163,8 @@ typedef struct dp_system {
     dp_contact *contacts;
     int64_t contact_count, contact_capacity;
     double (*previous)[DP_S];     /* of stresses: the last round's end */
+    double (*previous_bend)[DP_BENT];
+    double *bend;                 /* DP_BENT a cell, state */
     double *previous_pressure, *previous_u, *previous_w;
     int64_t previous_capacity;
 
@@ -188,13 +206,38 @@ DP_INLINE void dp_corners(const dp_system *y, const int64_t at[3], int64_t out[D
         out[c] = dp_node_index(y, n);
     }
 }
-/* D_cj for corner j: ± half a face, along each axis. */
-DP_INLINE double dp_divergence(const dp_system *y, int corner, int axis)
+/* Cells around a node, as corner n of which it is; false on a face of the domain. */
+DP_INLINE bool dp_around(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
 {
-    double face = 1;
-    for (int a = 0; a < RP_DIM - 1; a++)
-        face *= 0.5 * y->lattice.h;
-    return corner >> axis & 1 ? face : -face;
+    for (int n = 0; n < DP_CORNERS; n++) {
+        int64_t cell[3] = { 0 };
+        for (int a = 0; a < RP_DIM; a++) {
+            cell[a] = at[a] - (n >> a & 1);
+            if (y->lattice.periodic[a])
+                cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
+            if (cell[a] < 0 || cell[a] >= y->cells[a])
+                return false;
+        }
+        out[n] = dp_cell_index(y, cell);
+    }
+    return true;
+}
+/* Axes of a part of the velocity of a node, as bits. */
+DP_INLINE int dp_axes(int part)
+{
+    static const int axes[7] = { 1, 2, RP_DIM == 2 ? 3 : 4, 3, 5, 6, 7 };
+    return axes[part];
+}
+/* Sign with which part k of the velocity of a corner leaves the cell: that of the corner along the axes of the part. */
+DP_INLINE double dp_sign(int corner, int part)
+{
+    int low = dp_axes(part) & ~corner;
+    return ((low ^ low >> 1 ^ low >> 2) & 1) ? -1 : 1;
+}
+/* D_cj for corner j and part k of its velocity: ± half a face along each axis. */
+DP_INLINE double dp_divergence(const dp_system *y, int corner, int part)
+{
+    return y->face * dp_sign(corner, part);
 }
 /* Weights of the corners of a cell at t in [0, 1]^d, and their derivatives. */
 DP_INLINE void dp_weights(const double t[RP_DIM], double weight[DP_CORNERS])
@@ -258,9 +301,14 @@ rp_result DP(gather)(dp_system *y, rp__world *world);                       /* p
 void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
+void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
+void DP(find_rooms)(dp_system *y, const rp__world *world);
+rp_result DP(balance_rooms)(const dp_system *y, const rp__world *world, double dt, double *rhs); /* what comes into shut rooms must leave them */
 void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
+/* The alternating parts of the impulse of a pressure on a node. */
+void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING]);
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 /* Impulse on a body over the step, as things stand: pressure, weight of the fluid kept away, grains. */

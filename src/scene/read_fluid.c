@@ -25,7 +25,7 @@ static const rp__scene_key face_keys[] = {
 
 static void wall_defaults(void *target) { rp__param_defaults(rp_fluid_wall_table(), target); }
 
-#define KINDS "{\"enum\":[\"slip\",\"no_slip\",\"pressure\",\"velocity\"]}"
+#define KINDS "{\"enum\":[\"slip\",\"no_slip\",\"pressure\",\"velocity\",\"auto\"]}"
 const rp__scene_block rp__scene_fluid_walls = {
     "fluid_walls", "walls of the fluid",
     "How the fluid meets the faces of the domain: one value for all, or a map, a face at a time; later keys of this list win over earlier ones. "
@@ -94,7 +94,7 @@ static rp_result fluid_field(rp__reader *r, const rp__node *value, void *target)
 }
 
 static const rp__scene_key fluid_keys[] = {
-    { "walls", "fluid_walls", "{\"$ref\":\"#/$defs/fluid_walls\"}", "faces of the domain", "slip", fluid_walls },
+    { "walls", "fluid_walls", "{\"$ref\":\"#/$defs/fluid_walls\"}", "faces of the domain", "auto", fluid_walls },
     { "velocity_field", "Lua", "{\"type\":\"string\"}",
       "expression of x, y, z that gives three speeds at the start, added to velocity: \"0.1 * z, 0, 0\"", "", fluid_field },
     { 0 },

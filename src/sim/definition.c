@@ -218,7 +218,7 @@ static rp_result check_fluid(const rp_sim_def *def)
             return rp__base_fail_prefix(result, "fluid wall %s: ", face_names[f]);
         if (def->wall[f].kind == RP_PERIODIC)
             continue;
-        open = open || wall->kind == RP_FLUID_PRESSURE;
+        open = open || wall->kind == RP_FLUID_PRESSURE || (wall->kind == RP_FLUID_AUTO && def->wall[f].kind == RP_OPEN);
         if (wall->kind != RP_FLUID_VELOCITY)
             continue;
         double area = 1, through = wall->velocity[f / 2];
