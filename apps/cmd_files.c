@@ -1,6 +1,7 @@
 /* info, convert: looking at files. */
 #include "commands.h"
 #include "find_scene.h"
+#include "folder.h"
 #include "run_loop.h"
 
 #include <repose/grains.h>
@@ -66,12 +67,6 @@ static const option convert_options[] = {
     { 0 },
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* Planes from rows of three. */
 static double *planes(const float *rows, int64_t count)
 {
@@ -117,7 +112,7 @@ static int convert_main(int argc, char **argv)
     if (code >= 0)
         return code;
     rp_set_log(receive_log, NULL, RP_LOG_WARNING);
-    bool fine = ends_with(names.items[0], ".samples");
+    bool fine = path_ends_with(names.items[0], ".samples");
     rp_result result = fine ? convert_fine(names.items[0], names.items[1], line.format) : rp_convert(names.items[0], names.items[1], line.format);
     if (result == RP_OK)
         return EXIT_DONE;

@@ -1,5 +1,6 @@
 /* render: the frames of a run to pictures and a video. */
 #include "commands.h"
+#include "folder.h"
 #include "picture_folder.h"
 #include "picture_options.h"
 #include "progress.h"
@@ -87,12 +88,6 @@ static bool pick_frames(const rp_film *film, const char *text, int64_t *first, i
     while (*last >= 0 && rp_film_frame_number(film, *last) > b)
         --*last;
     return *first <= *last;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
 }
 
 /* ---- pictures ---- */
@@ -237,7 +232,7 @@ static int render_main(int argc, char **argv)
                 (long long)rp_film_count(film), (long long)rp_film_frame_number(film, 0),
                 (long long)rp_film_frame_number(film, rp_film_count(film) - 1));
         code = EXIT_USAGE;
-    } else if (line.output && ends_with(line.output, ".png"))
+    } else if (line.output && path_ends_with(line.output, ".png"))
         code = render_one(film, &line, last);
     else
         code = render_folder(film, &line, &def, names.items[0], first, last);

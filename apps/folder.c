@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 bool make_folder(const char *path)
@@ -20,4 +21,10 @@ bool make_folder(const char *path)
         if (!end)
             return true;
     }
+}
+
+bool path_ends_with(const char *path, const char *end)
+{
+    size_t a = strlen(path), b = strlen(end);
+    return a >= b && strcmp(path + a - b, end) == 0;
 }

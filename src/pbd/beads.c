@@ -152,10 +152,6 @@ void rp__pbd_place_beads(rp__pbd *s, const rp__world *world)
             }
             rp__vec3_store(b->x[i], x);
             rp__vec3_store(b->u[i], rp__vec3_sub(to, x));
-            if (!body->present) { /* out of the way */
-                for (int a = 0; a < 3; a++)
-                    b->x[i][a] = world->def->lower[a] - 1e3 * s->r, b->u[i][a] = 0;
-            }
         }
     }
 }

@@ -98,10 +98,13 @@ static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 8])
     return found;
 }
 
-/* Beads of one body, or of two that do not give way. */
+/* Beads of one body, of two that do not give way, or of a body that is not there. */
 static bool may_ignore(const rp__pbd *s, int64_t i, int64_t j)
 {
-    return s->owner[i] == s->owner[j] || (s->u[i][3] == 0 && s->u[j][3] == 0);
+    int32_t a = s->owner[i], b = s->owner[j];
+    if (a < 0 && b < 0)
+        return false;
+    return a == b || (s->u[i][3] == 0 && s->u[j][3] == 0) || (a >= 0 && !s->bodies[a].there) || (b >= 0 && !s->bodies[b].there);
 }
 
 /* Pairs of grain i with the `found` grains near it, from number `to` on; how many there are. Most had their places in the list of
@@ -116,7 +119,7 @@ static int32_t keep_pairs(rp__pbd *s, int64_t i, const int32_t *near, int found,
         own = *(const eight_int *)(s->old.partner + first);
     for (int k = 0; k < found; k++) {
         int32_t j = near[k], other = s->slot[j];
-        if (s->owner[i] >= 0 && may_ignore(s, i, j))
+        if (s->beads.count && may_ignore(s, i, j))
             continue;
         s->now.partner[to + count] = j;
         if (short_list && other >= 0 && other < slot) {

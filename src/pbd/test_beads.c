@@ -183,6 +183,30 @@ static void beads_carry_a_bed(void **unused)
     release(&f);
 }
 
+/* A body of beads that is not there yet does nothing; when it comes it carries what falls on it. */
+static void beads_come_with_their_body(void **unused)
+{
+    (void)unused;
+    fixture f;
+    build(&f);
+    double centre[3] = { 0, 0, 0.5 }, half[3] = { 0.3, 0.3, 0.05 };
+    assert_int_equal(rp_shape_box(centre, half, 0, &f.shapes[0]), RP_OK);
+    f.shape_count = 1;
+    f.body[0].name = "shelf", f.body[0].shape = f.shapes[0], f.body[0].start = 0.5;
+    f.def.body_count = 1;
+    set(&f, "boundary", "particles");
+    rp_sim *sim = make(&f);
+    put(sim, 0, 0, 0.7, 0, 0, 0, 1);
+    run(sim, 98, NULL);
+    assert_true(sim->particles.x[2][0] < 0.03); /* fell through, to the floor */
+    run(sim, 10, NULL);
+    put(sim, 0.1, 0, 0.7, 0, 0, 0, 1);
+    run(sim, 200, NULL);
+    assert_true(sim->particles.x[2][find(sim, 1)] > 0.55);
+    rp_sim_destroy(sim);
+    release(&f);
+}
+
 /* Plates of a tenth of a radius: grains that are shot at one, and grains that one runs into, stay on their side. The step is cut so
  * that nothing goes farther than a radius. */
 static void nothing_tunnels(void **unused)
@@ -234,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matched_shapes_stay_rigid), cmocka_unit_test(too_small_for_beads), cmocka_unit_test(matched_body_closes_momentum),
         cmocka_unit_test(beads_keep_bytes),          cmocka_unit_test(beads_carry_a_bed),   cmocka_unit_test(nothing_tunnels),
-        cmocka_unit_test(quality_sets_the_step),
+        cmocka_unit_test(quality_sets_the_step),     cmocka_unit_test(beads_come_with_their_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

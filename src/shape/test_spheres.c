@@ -150,6 +150,42 @@ static void same_for_any_threads(void **unused)
     rp_shape_release(shape);
 }
 
+/* Neighbours lie in all directions alike: chi squared of the heights of unit vectors between near pairs, and of their octants. */
+static void directions_are_uniform(void **unused)
+{
+    (void)unused;
+    enum { BINS = 10 };
+    rp_shape *box = make_shape(0);
+    rp__spheres_def def = wide();
+    double *points = NULL, bins[BINS] = { 0 }, octants[8] = { 0 }, all = 0, heights = 0, sides = 0;
+    int64_t count = 0;
+    def.radius = 0.03;
+    assert_int_equal(rp__sampling_spheres(box, &def, &points, &count), RP_OK);
+    for (int64_t i = 0; i < count; i++) {
+        const double *p = points + 3 * i;
+        if (fabs(p[0]) > 0.48 || fabs(p[1]) > 0.38 || fabs(p[2]) > 0.28) /* near the walls there is a side without neighbours */
+            continue;
+        for (int64_t j = 0; j < count; j++) {
+            double d[3] = { points[3 * j] - p[0], points[3 * j + 1] - p[1], points[3 * j + 2] - p[2] }, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+            if (j == i || length > 2.6 * def.radius || (j < i && fabs(points[3 * j]) < 0.48 && fabs(points[3 * j + 1]) < 0.38 && fabs(points[3 * j + 2]) < 0.28))
+                continue; /* each pair once */
+            int flip = rp__random_unit(11, (uint64_t)i, (uint64_t)j) < 0.5 ? -1 : 1; /* from either end */
+            int bin = (int)(BINS * 0.5 * (1 + flip * d[2] / length));
+            bins[bin < BINS ? bin : BINS - 1] += 1;
+            octants[(flip * d[0] > 0) + 2 * (flip * d[1] > 0) + 4 * (flip * d[2] > 0)] += 1;
+            all += 1;
+        }
+    }
+    for (int k = 0; k < BINS; k++)
+        heights += (bins[k] - all / BINS) * (bins[k] - all / BINS) / (all / BINS);
+    for (int k = 0; k < 8; k++)
+        sides += (octants[k] - all / 8) * (octants[k] - all / 8) / (all / 8);
+    assert_true(all > 3000);
+    assert_true(heights < 27.9 && sides < 24.3); /* one in a thousand with 9 and 7 degrees of freedom */
+    rp__base_free(points);
+    rp_shape_release(box);
+}
+
 /* On surfaces: none nearer than 2 r to another, all on the surface asked for, no room for one more there, the same for any threads. */
 static void surfaces(void **unused)
 {
@@ -215,6 +251,6 @@ static void refuses(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(maximal), cmocka_unit_test(fractions), cmocka_unit_test(same_for_any_threads),
-                                        cmocka_unit_test(surfaces), cmocka_unit_test(refuses) };
+                                        cmocka_unit_test(surfaces), cmocka_unit_test(directions_are_uniform), cmocka_unit_test(refuses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
