@@ -60,7 +60,7 @@ class App {
     }
     if (!again) {
       pane.home = { ...scene.view };
-      pane.camera = pane.run > 0 && this.first.camera ? { ...this.first.camera } : { ...scene.view };
+      pane.camera = pane.run > 0 && this.first.camera ? { ...this.first.camera } : fitted(scene.view, pane.aspect);
     }
     if (this.field !== 'material')
       this.sendColour(pane);
@@ -346,7 +346,7 @@ class App {
       camera.eye = mix(keys[k].slice(1, 4), keys[k + 1].slice(1, 4), t);
       camera.target = mix(keys[k].slice(4, 7), keys[k + 1].slice(4, 7), t);
     }
-    return camera;
+    return fitted(camera, this.first.aspect);
   }
 
   namedView(name) {
