@@ -261,7 +261,7 @@ def view(browser):
         time_and_keys(browser)
         colours_slice_probe(browser)
         browser.call("Page.reload")
-        settled(browser, "repose.drawn > 0")
+        settled(browser, "repose.drawn > 0 && repose.saved[0] && repose.saved[0].eye.length === 3")
         browser.evaluate("(window.loss = repose.first.drawer.gl.getExtension('WEBGL_lose_context')).loseContext()")
         browser.wait("document.getElementById('status').textContent.includes('graphics were lost')")
         browser.evaluate("window.loss.restoreContext()")

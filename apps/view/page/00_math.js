@@ -106,6 +106,11 @@ function zoom(c, factor) {
   return { ...c, eye: add(c.target, scale(factor, sub(c.eye, c.target))), extent: c.extent * factor };
 }
 
+/* A section fills a picture of 16 by 9: in a narrower one it is seen from farther away, so that nothing of it is cut off. */
+function fitted(c, aspect) {
+  return c.orthographic ? zoom(c, Math.max(1, 16 / 9 / aspect)) : { ...c };
+}
+
 /* x y z and normal of each corner of each triangle: faces around the corner that meet this one below 35 degrees count, by their area. */
 function cornerNormals(vertices, triangles) {
   const faces = triangles.length / 3, count = vertices.length / 3, normals = new Float32Array(3 * faces), first = new Uint32Array(count + 2), around = new Uint32Array(3 * faces);

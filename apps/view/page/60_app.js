@@ -3,6 +3,22 @@
 const byId = id => document.getElementById(id);
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
+/* Saved views outlive a reload of the page, where the browser lets it keep something. */
+function keptViews() {
+  try {
+    const views = JSON.parse(sessionStorage.getItem('repose-views') || '[]');
+    return Array.isArray(views) ? views.slice(0, 4).map(v => v && Array.isArray(v.eye) && Array.isArray(v.target) && Array.isArray(v.up) ? v : undefined) : [];
+  } catch {
+    return [];
+  }
+}
+
+function keepViews(views) {
+  try {
+    sessionStorage.setItem('repose-views', JSON.stringify(views));
+  } catch { /* then they last as long as the page */ }
+}
+
 class App {
   constructor() {
     this.panes = [];
@@ -22,7 +38,7 @@ class App {
     this.arrowSize = 1;
     this.sand = false;
     this.units = {};
-    this.saved = [];
+    this.saved = keptViews();
     this.drawn = 0;
     this.plot = new Plot(byId('plot'));
     this.tools = new Tools(this);
@@ -60,7 +76,7 @@ class App {
     }
     if (!again) {
       pane.home = { ...scene.view };
-      pane.camera = pane.run > 0 && this.first.camera ? { ...this.first.camera } : { ...scene.view };
+      pane.camera = pane.run > 0 && this.first.camera ? { ...this.first.camera } : fitted(scene.view, pane.aspect);
     }
     if (this.field !== 'material')
       this.sendColour(pane);
@@ -346,7 +362,7 @@ class App {
       camera.eye = mix(keys[k].slice(1, 4), keys[k + 1].slice(1, 4), t);
       camera.target = mix(keys[k].slice(4, 7), keys[k + 1].slice(4, 7), t);
     }
-    return camera;
+    return fitted(camera, this.first.aspect);
   }
 
   namedView(name) {
@@ -358,6 +374,7 @@ class App {
 
   saveView(k) {
     this.saved[k] = { ...this.first.camera };
+    keepViews(this.saved);
     this.drawSaved();
     this.say(`view ${k + 1} is saved`, false);
   }
