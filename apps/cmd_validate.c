@@ -50,6 +50,7 @@ const validation_case validate_cases[] = {
     { "galilean", AGAINST_ITSELF, case_galilean },
     { "collapse-turned", AGAINST_ITSELF, case_collapse_turned },
     { "heap-rest", AGAINST_ITSELF, case_heap_rest },
+    { "poured-heap", AGAINST_ITSELF, case_poured_heap },
     { "heap-refinement", AGAINST_ITSELF, case_heap_refinement },
     { "collapse-methods", AGAINST_ITSELF, case_collapse_methods },
     { "collapse-refinement", AGAINST_ITSELF, case_collapse_refinement },

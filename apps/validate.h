@@ -203,6 +203,7 @@ void case_silo_grains(validation *v);
 void case_heap(validation *v);
 void case_heap_rest(validation *v);
 void case_heap_refinement(validation *v);
+void case_poured_heap(validation *v);
 /* validate_impact.c */
 void case_crater(validation *v);
 void case_crater_rim(validation *v);

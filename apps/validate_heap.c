@@ -241,3 +241,44 @@ void case_heap_refinement(validation *v)
                          "%s: error with a quarter of the cell, not larger than with the cell", runs[k].name);
     }
 }
+
+/* ---- a heap that is poured ---- */
+
+/* Width, where it is a cell high, over the root of its area: the same for heaps of any size. */
+static double poured_width(validation *v, const char *method, const char *set, rp_plot_line *line, double *x, double *heights)
+{
+    settings s = { 0 };
+    setting(&s, "method=%s", method);
+    if (set)
+        setting(&s, "%s", set);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return NAN;
+    const rp_sim_def *def = rp_sim_definition(r.sim);
+    plate p = plate_of(v);
+    bool good = run_until(v, &r, def->duration);
+    int bins = heap_heights(&r, &p, x, heights), wide = 0;
+    double width = 2 * p.half / bins, area = 0;
+    for (int i = 0; i < bins; i++)
+        wide += heights[i] > def->cell_size, area += heights[i] * width;
+    run_close(&r);
+    *line = (rp_plot_line){ .name = set ? set : method, .x = x, .y = heights, .count = bins };
+    return good ? wide * width / sqrt(area) : NAN;
+}
+
+void case_poured_heap(validation *v)
+{
+    static double x[3][BINS], heights[3][BINS];
+    rp_plot_line lines[3];
+    double ours = poured_width(v, "nonsmooth", NULL, &lines[0], x[0], heights[0]);
+    double other = poured_width(v, "elastoplastic", NULL, &lines[1], x[1], heights[1]);
+    double without = poured_width(v, "elastoplastic", "elastoplastic.volume_smoothing=0", &lines[2], x[2], heights[2]);
+    if (v->trouble[0])
+        return;
+    validation_check(v, CHECK_RELATIVE, "width", ours, other, "elastoplastic against nonsmooth: width / root of the area");
+    validation_control(v, CHECK_RELATIVE, "width", ours, without, "control, elastoplastic volumes left alone: width / root of the area");
+    rp_plot_def plot = rp_default_plot_def();
+    plot.title = "Poured heaps", plot.x_label = "x [m]", plot.y_label = "height [m]";
+    plot.lines = lines, plot.line_count = 3;
+    validation_plot(v, "heaps", "Heaps poured from a spout", &plot);
+}

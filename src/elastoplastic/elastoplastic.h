@@ -81,12 +81,23 @@ typedef struct rp__elastoplastic_volumes {
     const int32_t *material;
     float *gain;            /* planes */
     void *strain[3];
+    const double *grains, *mass; /* volume of the grains, mass */
+    const float *rate[6];   /* rate of strain, xx yy zz xy xz yz; NULL in implicit steps */
 } rp__elastoplastic_volumes;
+
+/* What the neighbourhood of a particle tells. */
+typedef struct rp__elastoplastic_around {
+    double theta, gain;     /* means of the logarithm of the volume, and of the gain */
+    double density;         /* mass a volume, as the grid has it; 0: not known */
+    double relax;           /* part of the way to the means */
+    double time;            /* since the last time */
+} rp__elastoplastic_around;
 
 rp__elastoplastic_volumes rp__elastoplastic_find_volumes(const rp__elastoplastic_step *step, const rp__particles *p);
 double rp__elastoplastic_gain(const rp__elastoplastic_volumes *v, int64_t i);
 double rp__elastoplastic_theta(const rp__elastoplastic_volumes *v, int64_t i);
-void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, double change);
+/* Makes the volume of a particle agree with its neighbours, and with the room that there is. */
+void rp__elastoplastic_settle(const rp__elastoplastic_volumes *v, int64_t i, const rp__elastoplastic_around *around);
 
 /* law.c: the plain twins, one particle at a time. strain: xx yy zz xy xz yz. */
 void rp__elastoplastic_tau_ref(const rp__elastoplastic_law *law, const double strain[6], double tau[6]);

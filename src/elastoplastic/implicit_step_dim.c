@@ -43,10 +43,8 @@ static void relax_chunk(void *context, int64_t begin, int64_t end, int worker)
     double rate = ((const rp__elastoplastic_params *)w->world->params)->volume_smoothing;
     double part = 1 - exp(-rate * w->s->unsmoothed);
     rp__elastoplastic_volumes v = rp__elastoplastic_find_volumes(&w->step, w->world->particles);
-    for (int64_t i = begin; i < end; i++) {
-        double open = w->s->open[i], share = part * open / (open + 1e-3);
-        rp__elastoplastic_add_theta(&v, i, share * (w->s->theta[i] - rp__elastoplastic_theta(&v, i)));
-    }
+    for (int64_t i = begin; i < end; i++)
+        rp__elastoplastic_settle(&v, i, &(rp__elastoplastic_around){ w->s->theta[i], w->s->open[i], 0, part, w->s->unsmoothed });
 }
 
 /* The mean of a particle value (times mass) in its neighbourhood, back at the particles. */

@@ -172,7 +172,7 @@ int rp__elastoplastic_strain_ref(const rp__elastoplastic_law *law, int dim, bool
 
 rp__elastoplastic_volumes rp__elastoplastic_find_volumes(const rp__elastoplastic_step *step, const rp__particles *p)
 {
-    rp__elastoplastic_volumes v = { .step = step, .material = p->material };
+    rp__elastoplastic_volumes v = { .step = step, .material = p->material, .grains = p->volume, .mass = p->mass };
     v.gain = rp__particles_plane(p, step->first_field + RP_EP_VOLUME_GAIN, 0);
     for (int a = 0; a < 3; a++)
         v.strain[a] = rp__particles_plane(p, step->first_field + RP_EP_STRAIN, a);
@@ -207,14 +207,56 @@ double rp__elastoplastic_theta(const rp__elastoplastic_volumes *v, int64_t i)
     return theta;
 }
 
-void rp__elastoplastic_add_theta(const rp__elastoplastic_volumes *v, int64_t i, double change)
+static void add_theta(const rp__elastoplastic_volumes *v, int64_t i, double change)
 {
-    if (v->step->laws[v->material[i]].elastic)
-        return;
     /* Open grains open further or close; what is left then is strain. */
     double gain = (double)v->gain[i], open = gain > 0 ? fmax(0, gain + change) - gain : 0;
     double rest = (change - open) / v->step->dim;
     v->gain[i] = (float)(gain + open);
     for (int a = 0; a < v->step->dim; a++)
         set(v, v->strain[a], i, get(v, v->strain[a], i) + rest);
+}
+
+/* sqrt(2 D:D) of the deviator D of the rate of strain: du/dy in simple shear. */
+static double shear_rate(const rp__elastoplastic_volumes *v, int64_t i)
+{
+    double mean = 0, sum = 0;
+    if (!v->rate[0])
+        return 0;
+    for (int a = 0; a < v->step->dim; a++)
+        mean += (double)v->rate[a][i] / v->step->dim;
+    for (int k = 0; k < 6; k++) {
+        double r = (double)v->rate[k][i] - (k < v->step->dim ? mean : 0);
+        sum += (k < 3 ? 2 : 4) * r * r;
+    }
+    return sqrt(sum);
+}
+
+/* A particle follows its volume by the gradients it has seen, and places of particles and their volumes drift apart: under a stream that
+ * lands, what was gained in the fall is more than there is room, and closes to a packing of three and more. So the packing e that the
+ * grid sees has a say, beyond the 5 % that sampling makes of it (as with the dual elements of nonsmooth, docs/dual.md, whose law and
+ * constants these are):
+ *   the gain is at most the gap there is,          gain <= max(0, -ln e) + delta;
+ *   what is too tight and sheared dilates,         d tr e = -z |shear rate| dt,  z = K (ln e - delta), at most mu^.
+ * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies, where the
+ * grid sees the room behind them too, e is too small and nothing happens either. */
+#define DEAD_BAND 0.05
+#define DILATANCY 4.0
+
+void rp__elastoplastic_settle(const rp__elastoplastic_volumes *v, int64_t i, const rp__elastoplastic_around *around)
+{
+    const rp__elastoplastic_law *law = &v->step->laws[v->material[i]];
+    if (law->elastic)
+        return;
+    /* only where some have opened and others not: heaps stay at rest */
+    double share = around->relax * around->gain / (around->gain + 1e-3);
+    add_theta(v, i, share * (around->theta - rp__elastoplastic_theta(v, i)));
+    if (!(around->density > 0))
+        return; /* implicit steps do not ask the grid */
+    double tight = log(fmax(1e-9, around->density * v->grains[i] * law->inverse_fraction / v->mass[i])), over = tight - DEAD_BAND;
+    v->gain[i] = (float)fmin((double)v->gain[i], fmax(0, -tight) + DEAD_BAND);
+    if (over > 0) {
+        double friction = law->cone * v->step->dim / RP_SQRT2, z = fmin(DILATANCY * over, friction);
+        add_theta(v, i, -z * shear_rate(v, i) * around->time);
+    }
 }

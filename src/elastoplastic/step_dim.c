@@ -271,7 +271,7 @@ static rp_result sweep_step(work *w, int order, double *t)
     if (w->smooths) { /* the velocities of the nodes have done their work */
         double rate = ((const rp__elastoplastic_params *)world->params)->volume_smoothing;
         sweep.value[0] = s->velocity[0], sweep.value[1] = s->velocity[1];
-        sweep.relax = 1 - exp(-rate * s->unsmoothed);
+        sweep.relax = 1 - exp(-rate * s->unsmoothed), sweep.since = s->unsmoothed;
         RP_D(rp__elastoplastic_agree)(&sweep);
         s->unsmoothed = 0;
         rp__exec_for(s->grid.blocks, 2, move_blocks, w);

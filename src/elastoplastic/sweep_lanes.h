@@ -608,15 +608,18 @@ RP_INLINE void NAME(volumes_to_particles)(int order, const rp__elastoplastic_swe
     NAME(batch) b;
     NAME(four) read[4];
     rp__elastoplastic_volumes v = rp__elastoplastic_find_volumes(w->step, w->p);
-    NAME(read_tile)(w->g, block, w->value, 2, tile);
+    NAME(read_tile)(w->g, block, w->value, 3, tile);
+    for (int k = 0; k < 6; k++)
+        v.rate[k] = rp__particles_plane(w->p, w->step->first_field + RP_EP_RATE, k);
+    double h = w->g->lattice.h, cell = RP_DIM == 3 ? h * h * h : h * h;
     for (; first < last; first += BATCH) {
         int count = last - first < BATCH ? (int)(last - first) : BATCH;
         NAME(locate)(order, w, block, first, count, &b);
         memset(b.s, 0, sizeof b.s);
         for (int l = 0; l < count; l++) {
             NAME(read_one)(order, &b, l, tile, read);
-            double theta = (double)read[0][0], open = (double)read[0][1], share = w->relax * open / (open + 1e-3);
-            rp__elastoplastic_add_theta(&v, first + l, share * (theta - rp__elastoplastic_theta(&v, first + l)));
+            rp__elastoplastic_settle(&v, first + l, &(rp__elastoplastic_around){ (double)read[0][0], (double)read[0][1], (double)read[0][2] / cell,
+                                                                                 w->relax, w->since });
         }
     }
 }

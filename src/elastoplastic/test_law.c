@@ -339,11 +339,45 @@ static void reflected_and_flat_increments_are_survived(void **unused)
         }
 }
 
+/* What is packed too tightly dilates where it is sheared, by K (ln e - 0.05) of the shear and never by more than friction takes; it stays as it
+ * is at rest, and where it is not too tight. No particle claims a larger gap than there is. */
+static void packing_has_its_say_where_sand_is_sheared(void **unused)
+{
+    (void)unused;
+    rp__elastoplastic_law law = sand(2);
+    rp__elastoplastic_step step = { .dim = 2, .laws = &law };
+    int32_t material = 0;
+    double grains = 0.6, mass = 1500, strain[3];
+    float rate[6], gain;
+    double friction = law.cone * 2 / sqrt(2.0);
+    for (int k = 0; k < 6; k++) {
+        static const double packings[] = { 0.9, 1.04, 1.08, 1.08, 3, 0.5 };
+        bool sheared = k != 3;
+        memset(rate, 0, sizeof rate), memset(strain, 0, sizeof strain);
+        rate[3] = sheared ? 0.5f : 0; /* du/dy = 1 */
+        gain = k == 4 ? 1 : k == 5 ? 2 : 0;
+        rp__elastoplastic_volumes v = { .step = &step, .material = &material, .gain = &gain, .grains = &grains, .mass = &mass };
+        for (int a = 0; a < 3; a++)
+            v.strain[a] = &strain[a];
+        for (int a = 0; a < 6; a++)
+            v.rate[a] = &rate[a];
+        rp__elastoplastic_settle(&v, 0, &(rp__elastoplastic_around){ .density = packings[k] * mass / (grains * law.inverse_fraction), .time = 0.01 });
+        double over = log(packings[k]) - 0.05, z = over > 0 && sheared ? fmin(4 * over, friction) : 0;
+        if (k < 4)
+            assert_true(fabs(strain[0] + strain[1] + z * 0.01) < 1e-9);
+        if (k == 4) /* the gap is closed first, to the noise of the packing */
+            assert_true(gain <= 0.05f && strain[0] <= 0);
+        if (k == 5)
+            assert_true(fabs((double)gain - (log(2.0) + 0.05)) < 1e-6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cone_is_that_of_the_paper),
         cmocka_unit_test(projection_is_idempotent_and_keeps_the_trace),
+        cmocka_unit_test(packing_has_its_say_where_sand_is_sheared),
         cmocka_unit_test(uniaxial_compression_has_its_closed_form),
         cmocka_unit_test(simple_shear_ends_on_the_cone),
         cmocka_unit_test(cohesion_adds_to_the_pressure),
