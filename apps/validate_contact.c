@@ -116,13 +116,13 @@ static double slip_strain(validation *v, double mu)
 {
     settings s = { 0 };
     run r;
-    const double speed = 0.02;
+    const double speed = 0.01;
     double found = NAN;
     setting(&s, "walls.bottom=%.9g", mu);
     setting(&s, "fibres.0.friction=%.9g", mu);
     if (!run_open(v, &r, "press.yaml", s.list))
         return NAN;
-    while (isnan(found) && rp_sim_time(r.sim) < 19 && run_step(v, &r)) {
+    while (isnan(found) && rp_sim_time(r.sim) < 39 && run_step(v, &r)) {
         rp_fibres_view view;
         if (!fibres_of(v, &r, &view))
             break;
