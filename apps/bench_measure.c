@@ -71,6 +71,11 @@ const benchmark benchmarks[] = {
     { "pbd-x10", "The hourglass of ten times the grains", BENCH_PROGRAM, "pbd",
       { "--scene", "@../hourglass-pbd.yaml", "--frames", "4", "--skip", "4", "--set", "pbd.radius=0.013", "--set", "output.upsample=0.0037" }, NULL, 1, 0, 0,
       1, 0, 0 },
+    { "spheres-1e5", "Contact: 97 thousand balls in a box, at 1e-4", BENCH_SCENE, "spheres.yaml", { NULL }, NULL, 1, 30, 2, 1, 0, 1.5 },
+    { "fibres-200", "Contact: 200 fibres in a heap", BENCH_SCENE, "fibres.yaml", { NULL }, NULL, 1, 160, 20, 1, 0, 0.04 },
+    { "hair-500", "Contact: 500 hairs of 20 segments on a head (8 steps are a frame)", BENCH_SCENE, "../hair-swing.yaml", { "fibres.0.groom.count=500" }, NULL, 1, 40, 8, 1, 0, 0 },
+    { "hair-1000", "The same, 1000 hairs", BENCH_SCENE, "../hair-swing.yaml", { "fibres.0.groom.count=1000" }, NULL, 1, 40, 8, 1, 0, 0 },
+    { "hair-2000", "The same, 2000 hairs", BENCH_SCENE, "../hair-swing.yaml", { NULL }, NULL, 1, 40, 8, 1, 0, 0.75 },
     { "render", "Pictures and grain samples", BENCH_PROGRAM, "render", { NULL }, NULL, 1, 0, 0, 1, 0, 0 },
     { 0 },
 };

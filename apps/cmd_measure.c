@@ -21,7 +21,7 @@ typedef struct measure_line {
 #define AT(member) offsetof(measure_line, member)
 
 static const option options[] = {
-    { "--rates", 0, OPT_TEXT, AT(rates), "I,I,...", "inertial numbers, from fast to slow (default: 0.2,0.1,0.05,0.02)" },
+    { "--rates", 0, OPT_TEXT, AT(rates), "I,I,...", "inertial numbers, best from slow to fast (default: 0.02,0.05,0.1,0.2)" },
     { "--strain", 0, OPT_REAL, AT(strain), "S", "shear measured at each rate, beyond what is left to settle (default: 2)" },
     { "--wide", 0, OPT_INT, AT(wide), "N", "grains along the flow (default: 20 in 2D, 12 in 3D; 8 across)" },
     { "--high", 0, OPT_INT, AT(high), "N", "grains between the plates (default: 14 in 2D, 10 in 3D)" },
@@ -241,13 +241,16 @@ static int measure(const measure_line *line, rp_scene *scene, shear_cell *cell)
         fprintf(stderr, "repose: a law needs at least three rates that sheared; the continuum was not run\n");
         return EXIT_FAILED;
     }
-    result = continue_with(scene, line, &fit, points[cell->rates - 1].fraction, d);
+    int slowest = 0;
+    for (int k = 1; k < cell->rates; k++)
+        slowest = points[k].inertial < points[slowest].inertial ? k : slowest;
+    result = continue_with(scene, line, &fit, points[slowest].fraction, d);
     return result == RP_OK ? EXIT_DONE : report_failure("the comparison", result);
 }
 
 static int measure_main(int argc, char **argv)
 {
-    measure_line line = { .rates = "0.2,0.1,0.05,0.02", .strain = 2, .cell = 2.5 };
+    measure_line line = { .rates = "0.02,0.05,0.1,0.2", .strain = 2, .cell = 2.5 };
     text_list names;
     shear_cell cell = { 0 };
     int code = options_parse(&command_measure, &line, argc, argv, &names, 1, 1);

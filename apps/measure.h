@@ -25,7 +25,7 @@ typedef struct shear_fit {
 typedef struct shear_cell {
     int dim, wide, deep, high;       /* grains along each axis at the start */
     double strain;                   /* measured a rate; the first half of that besides is not counted */
-    double rate[RATES_MOST];         /* inertial numbers asked for, from fast to slow */
+    double rate[RATES_MOST];         /* inertial numbers asked for */
     int rates, threads;
     bool quiet;
 } shear_cell;

@@ -182,6 +182,7 @@ void case_bagnold_3d(validation *v);
 void case_vertical_chute(validation *v);
 void case_shear_cell(validation *v);
 void case_fibres(validation *v);
+void case_contact_collapse(validation *v);
 void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);

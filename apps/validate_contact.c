@@ -2,6 +2,7 @@
 #include "validate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double pi = 3.14159265358979323846, earth = 9.81;
@@ -116,13 +117,13 @@ static double slip_strain(validation *v, double mu)
 {
     settings s = { 0 };
     run r;
-    const double speed = 0.02;
+    const double speed = 0.01;
     double found = NAN;
     setting(&s, "walls.bottom=%.9g", mu);
     setting(&s, "fibres.0.friction=%.9g", mu);
     if (!run_open(v, &r, "press.yaml", s.list))
         return NAN;
-    while (isnan(found) && rp_sim_time(r.sim) < 19 && run_step(v, &r)) {
+    while (isnan(found) && rp_sim_time(r.sim) < 39 && run_step(v, &r)) {
         rp_fibres_view view;
         if (!fibres_of(v, &r, &view))
             break;
@@ -174,4 +175,64 @@ void case_fibres(validation *v)
     capstan(v);
     slip(v);
     momentum(v);
+}
+
+/* ---- our own grains against others ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The x below which 99 % of the grains are: they have nearly one mass. */
+static double front_of_grains(const run *r)
+{
+    rp_field_view x;
+    int64_t n = rp_sim_particle_count(r->sim);
+    double *sorted = malloc(((size_t)n + 1) * sizeof *sorted), front = NAN;
+    if (sorted && n && rp_sim_field_named(r->sim, "position", &x) == RP_OK) {
+        memcpy(sorted, x.data, (size_t)n * sizeof *sorted);
+        qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+        front = sorted[(int64_t)(0.99 * (double)(n - 1))];
+    }
+    free(sorted);
+    return front;
+}
+
+/* A column of the table at time t*, between its rows. */
+static double table_between(const table *t, double time, int column)
+{
+    for (int i = 0; i + 1 < t->rows; i++) {
+        double a = table_at(t, i, 0), b = table_at(t, i + 1, 0);
+        if (a <= time && time <= b)
+            return table_at(t, i, column) + (time - a) / (b - a) * (table_at(t, i + 1, column) - table_at(t, i, column));
+    }
+    return NAN;
+}
+
+void case_contact_collapse(validation *v)
+{
+    enum { FRONT = 3, CENTRE = 6 }; /* columns */
+    table data;
+    run r;
+    if (!table_read(v, "../collapse-grains/a05_timeseries.csv", &data))
+        return;
+    if (!run_open(v, &r, "scene.yaml", NULL)) {
+        table_free(&data);
+        return;
+    }
+    double gate = validation_number(v, "gate"), length = validation_number(v, "length"), height = NAN;
+    if (run_until(v, &r, gate))
+        height = 2 * run_mean(&r, "position", 2);
+    validation_check(v, CHECK_BELOW, NULL, 0.03, fabs(height / length - 0.5), "H/L at the start: distance from 0.5");
+    for (int k = 1; k <= 3; k++) {
+        if (!run_until(v, &r, gate + k * sqrt(height)))
+            break;
+        validation_check(v, CHECK_RELATIVE, "front", table_between(&data, k, FRONT), front_of_grains(&r) / length, "x of 99 %% of the mass / L at t* = %d", k);
+        validation_check(v, CHECK_RELATIVE, "centre", table_between(&data, k, CENTRE), run_mean(&r, "position", 2) / height,
+                         "height of the centre of mass / H at t* = %d", k);
+    }
+    run_close(&r);
+    table_free(&data);
 }

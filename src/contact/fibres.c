@@ -51,10 +51,12 @@ static rp_result make_one(const rp_fibres_def *def, const double *x, int count, 
     rod.twist = def->twist;
     memcpy(rod.director, def->director, sizeof rod.director);
     memcpy(rod.gravity, sim->gravity, sizeof rod.gravity);
-    /* Stiffness of stretch: the strain `stretch` under ten times the weight is enough; more would only make contacts slow to solve. */
-    double g = rp__vec3_norm(rp__vec3_load(sim->gravity)), weight = rod.section.mass * length_of(x, count) * g;
+    /* Stiffness of stretch: the strain `stretch` under ten times the weight, or under the load at which it would buckle (pi² EI / L²: a
+     * bristle carries that), is enough; more would only make contacts slow to solve. */
+    double g = rp__vec3_norm(rp__vec3_load(sim->gravity)), length = length_of(x, count), weight = rod.section.mass * length * g;
+    double buckles = 9.8696 * fmax(rod.section.bend[0], rod.section.bend[1]) / (length * length);
     if (def->stretch > 0 && weight > 0)
-        rod.section.stretch = fmin(rod.section.stretch, 10 * weight / def->stretch);
+        rod.section.stretch = fmin(rod.section.stretch, fmax(10 * weight, buckles) / def->stretch);
     RP_TRY(rp__rod_create(&rod, &out->rod));
     out->def = def;
     out->friction = def->friction;

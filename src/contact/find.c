@@ -143,15 +143,15 @@ static void set_end(const search *q, int32_t item, double place, rp__vec3 on_axi
     *mu = f->friction;
 }
 
-/* Whether a place on a segment goes where it is told: at a fixed end of its fibre. */
+/* Whether a place on a segment goes where it is told: within a diameter of a fixed end of its fibre, where a contact has no lever. */
 static bool is_held(const search *q, int32_t item, double place)
 {
-    const double near = 1e-3;
     int edge;
     if (item < q->grains.count)
         return false;
     const rp__rod *rod = fibre_of_item(q->s, q->grains.count, item, &edge)->rod;
     int first = rp__rod_first(rod), last = first + rp__rod_nodes(rod) - 2;
+    double near = fmin(2 * rod->section.radius / rod->length[edge], 0.5);
     return (edge == first && place < near && rod->end[0] != RP_ROD_FREE) || (edge == last && place > 1 - near && rod->end[1] != RP_ROD_FREE);
 }
 

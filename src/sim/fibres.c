@@ -18,7 +18,7 @@ static const rp_param fibres_table[] = {
     { "poisson_ratio", RP_REAL, F(poisson_ratio), 0.35, 0, 0.5, "", "Poisson's ratio: twist is stiff as E / (2 (1 + nu))", NULL },
     { "friction", RP_REAL, F(friction), 0.3, 0, 1e3, "", "Coulomb coefficient between two of them; with other things the geometric mean", NULL },
     { "damping", RP_REAL, F(damping), 0, 0, 1e3, "s", "internal: the time in which a strain rate gives as much force as its strain", NULL },
-    { "stretch", RP_REAL, F(stretch), 1e-3, 0, 1, "", "strain allowed under ten times the fibre's weight; stretch is made softer up to that. 0: as stiff as the modulus says", NULL },
+    { "stretch", RP_REAL, F(stretch), 1e-3, 0, 1, "", "strain allowed under ten times the fibre's weight or the load that would buckle it; stretch is made softer up to that. 0: as stiff as the modulus says", NULL },
     { "root", RP_ENUM, F(root), RP_FIBRE_FREE, 0, 2, "", "the first end", "free|pinned|clamped" },
     { "tip", RP_ENUM, F(tip), RP_FIBRE_FREE, 0, 2, "", "the last end", "free|pinned|clamped" },
     { "rest", RP_ENUM, F(rest), RP_REST_AS_GIVEN, 0, 2, "", "shape without forces: straight (with curvature and twist), as the nodes are, or such that gravity holds the nodes", "straight|as_given|sag-free" },
