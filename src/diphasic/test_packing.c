@@ -21,7 +21,7 @@ static outcome column(double phi0, const char *dilatancy)
         s.fluid.wall[f].kind = RP_FLUID_NO_SLIP;
     s.def.frame_rate = 100;
     scene_set(&s, "dilatancy", dilatancy);
-    scene_set(&s, "max_rounds", "80");
+    scene_set(&s, "max_rounds", "200");
     scene_start(&s);
     outcome o = { 0 };
     for (int k = 1; k <= 30; k++) {
