@@ -33,7 +33,7 @@
 
 /* What opens a cell, or gives back what the tolerance let go too far, may take a stress of at most this part of the typical one: where drag
  * is strong the last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
-#define DP_GIVEN_BACK 0.01
+#define DP_GIVEN_BACK 0.001
 
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */
 #define DP_PRESSURE_PART 0.02

@@ -354,7 +354,7 @@ static double gap_rate(const dp_system *y, const dp_stress *s, double dt)
     for (int i = 1; i < DP_S; i++)
         shear += gamma[i] * gamma[i];
     double slope = DP_OPENING * (full - 1 - DP_TOO_FULL);
-    slope = slope < 0 ? 0 : slope > s->mu / DP_CONTACT ? s->mu / DP_CONTACT : slope;
+    slope = slope < 0 || gap > 0 ? 0 : slope > s->mu / DP_CONTACT ? s->mu / DP_CONTACT : slope;
     return (s->extent * gap / dt - slope * 2 * sqrt(shear)) / DP_TRACE;
 }
 
