@@ -25,6 +25,16 @@
 #define DP_SLIP_FREE 0.05
 #define DP_SLIP_HELD 0.005
 
+/* Cells that are too full. Strain that the particles follow and that cells do not see loses volume in lasting flow. Sand that is denser than it can
+ * be in slow shear expands as it is sheared [roux1998]: ∇·u >= K (φ/φ_max - 1 - δ) γ̇, at most µ γ̇, with the K of that law and a margin for what is
+ * chance of the sampling. At rest, in translation and rotation nothing happens. */
+#define DP_OPENING 4.0
+#define DP_TOO_FULL 0.05
+
+/* What opens a cell, or gives back what the tolerance let go too far, may take a stress of at most this part of the typical one: where drag
+ * is strong the last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
+#define DP_GIVEN_BACK 0.001
+
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */
 #define DP_PRESSURE_PART 0.02
 

@@ -19,8 +19,6 @@
 #include "exec/exec.h"
 
 #include <string.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct job {
     dp_system *y;
@@ -317,7 +315,7 @@ static void make_operator(const job *w, dp_stress *s)
         for (int n = 0; n < DP_CORNERS; n++)
             s->bend_unit[a] += w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
     }
-    double least = -y->params->tolerance_max * y->stress_unit * s->scale;
+    double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
     s->k = s->k < least ? least : s->k;
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)
@@ -341,7 +339,25 @@ static void make_operators(void *context, int64_t begin, int64_t end, int worker
 /* ---- start ---- */
 
 /* The gap: bulk volume that the grains of a cell may lose before they touch, by what each particle knows of itself. With S = sum V s the
- * bulk may shrink by the part S / (V + S). */
+ * bulk may shrink by the part S / (V + S), but not beyond what there is of grains at the corners: where loose grains keep coming to a cell that is
+ * full, their looseness is not its own. Cells that are too full all the same (closure.h) open as they are sheared. */
+static double gap_rate(const dp_system *y, const dp_stress *s, double dt)
+{
+    double gap = s->loose / (s->volume + s->loose), full = 0, largest = s->volume / s->weight, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
+    for (int n = 0; n < DP_CORNERS; n++) {
+        full += y->grains[s->node[n]] / (y->volume[s->node[n]] * largest * DP_CORNERS);
+        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+    }
+    if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0 && gap > 1 - full)
+        gap = full < 1 ? 1 - full : 0;
+    dp_coefficients(sum, gamma);
+    for (int i = 1; i < DP_S; i++)
+        shear += gamma[i] * gamma[i];
+    double slope = DP_OPENING * (full - 1 - DP_TOO_FULL);
+    slope = slope < 0 || gap > 0 ? 0 : slope > s->mu / DP_CONTACT ? s->mu / DP_CONTACT : slope;
+    return (s->extent * gap / dt - slope * 2 * sqrt(shear)) / DP_TRACE;
+}
+
 static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -351,7 +367,7 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
         const double *last = y->lambda + DP_S * s->cell;
-        s->k = s->extent * s->loose / (s->volume + s->loose) / (DP_TRACE * w->dt);
+        s->k = gap_rate(y, s, w->dt);
         s->weight = s->weight < cell ? s->weight / cell : 1;
         memset(s->tilt, 0, sizeof s->tilt);
         for (int i = 0; i < DP_S; i++)
@@ -876,8 +892,6 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
         report->converged = measure(&w, report, &turned) && w.moved <= still;
-        if (getenv("DP_TRACE") && y->steps == atoi(getenv("DP_TRACE")))
-            fprintf(stderr, "%d %g %g relax %g div %g p_it %d\n", (int)report->rounds, report->residual_mean, report->residual_max, w.relax, report->divergence, (int)report->pressure_iterations);
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */

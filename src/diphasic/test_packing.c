@@ -21,7 +21,7 @@ static outcome column(double phi0, const char *dilatancy)
         s.fluid.wall[f].kind = RP_FLUID_NO_SLIP;
     s.def.frame_rate = 100;
     scene_set(&s, "dilatancy", dilatancy);
-    scene_set(&s, "max_rounds", "80");
+    scene_set(&s, "max_rounds", "200");
     scene_start(&s);
     outcome o = { 0 };
     for (int k = 1; k <= 30; k++) {
@@ -52,9 +52,9 @@ static void loose_and_dense(void **state)
     outcome loose = column(0.55, "roux_radjai"), dense = column(0.60, "roux_radjai");
     assert_true(loose.pressure > 0); /* it contracts, and presses on the liquid */
     assert_true(dense.pressure < 0); /* it has to draw liquid in */
-    assert_true(loose.front > 1.05);
-    assert_true(dense.front < 1.02); /* it creeps */
-    assert_true(loose.late > 1.2 * dense.late);
+    assert_true(loose.front > 1.2);
+    assert_true(dense.front < 1.05); /* it creeps, by less than the cells can tell */
+    assert_true(loose.late > 1.6 * dense.late);
     /* without dilatancy there is no difference worth the name */
     outcome plain = column(0.64, "none");
     assert_true(plain.front > 1.05);
