@@ -22,7 +22,7 @@ enum {
     DU_SIDE = 6,                /* a block and two layers after it */
     DU_TILE = RP_DIM == 3 ? 216 : 36,
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
-    DU_SIDES = 1024,            /* contacts of a dual cell with one surface, at most */
+    DU_SIDES = 8,               /* kinds of ties and contacts of a dual cell with one surface */
     DU_TIE = 100,
     DU_SUMS = 5
 };
@@ -56,6 +56,7 @@ typedef struct du_stress {
     double k, mu, cohesion, apex;
     double weight;              /* of its residual: how full */
     double strict;              /* and how much more it counts at rest */
+    double calm;                /* 1 at rest, 0 where it is strained */
     double full;                /* theta: 1 where the operator is that of the full room */
     double constant;            /* > 0: g is this times the stencil of a full dual cell */
     double volume;              /* of the grains, as g has it */
@@ -69,7 +70,7 @@ typedef struct du_stress {
 typedef struct du_contact {
     int64_t key;                /* node, or stress of the particle */
     int32_t surface;            /* face 0 … 5, or 6 + body; DU_TIE + face */
-    int32_t side;               /* several with one surface: the particle's number */
+    int32_t side;               /* of a tie: axis and direction */
     int32_t free_body;          /* or -1 */
     int32_t count;              /* nodes */
     int32_t at[NS_STENCIL];     /* their places in the tile of the block */

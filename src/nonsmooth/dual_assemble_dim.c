@@ -254,7 +254,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     s->weight = e < 1 ? e : 1;
     double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
-    calm = calm > 0 ? calm : 0;
+    s->calm = calm = calm > 0 ? calm : 0;
     s->strict = (calm + (1 - calm) * part) / part;
 }
 

@@ -13,7 +13,7 @@ bool rp__nonsmooth_oriented(const rp_sim_def *def);
 #define AT(member) offsetof(rp__nonsmooth_params, member)
 
 static const rp_param params[] = {
-    { "stress", RP_ENUM, AT(stress), 0, 0, 2, "",
+    { "stress", RP_ENUM, AT(stress), RP__STRESS_DUAL, 0, 2, "",
       "where stresses live: at the nodes (trilinear), in the cells (constant), or in the dual cells around the nodes (constant, with velocities in quadratic splines)", "node|cell|dual" },
     { "yield", RP_ENUM, AT(yield), RP__YIELD_EXACT, 0, 1, "",
       "yield surface: the exact cone, or each coefficient of the stress with a bound of its own (for comparison: friction then depends on the direction against the grid)", "exact|linearised" },
