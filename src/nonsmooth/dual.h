@@ -22,7 +22,7 @@ enum {
     DU_SIDE = 6,                /* a block and two layers after it */
     DU_TILE = RP_DIM == 3 ? 216 : 36,
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
-    DU_SIDES = 8,               /* kinds of ties and contacts of a dual cell with one surface */
+    DU_SIDES = 128,             /* contacts of a dual cell with one surface, at most */
     DU_TIE = 100,
     DU_SUMS = 5
 };
@@ -256,6 +256,9 @@ rp_result DU(restore)(void *state, const rp_state *in);
 
 /* dual_advect_dim.c */
 void DU(to_particles)(dual *y, const rp__world *world, double dt);
+
+/* dual_work_dim.c: the power that friction takes, the energy that the stresses give in the step. */
+void DU(work)(const dual *y, const rp__world *world, double dt, double *dissipated, double *made);
 
 /* dual_fields_dim.c */
 double *DU(smooth)(dual *y);

@@ -21,6 +21,9 @@
 #include <math.h>
 #include <string.h>
 
+enum { SIDES = 1 << RP_DIM };
+#define SAME_SIDE 0.7 /* cosine between the normals of one side of a body and another: 45 degrees */
+
 typedef struct job {
     dual *y;
     const rp__world *world;
@@ -290,22 +293,69 @@ static void look(const job *w, int64_t block, int surface, depth *out)
     }
 }
 
-/* The place on a body nearest to a node, when it lies in the dual cell of that: there are 1 / max |n_a| of them for each h^(d-1) of a plane. */
+/* Grains can be at a place on a surface: it lies in the domain and in no other body. */
+static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x)
+{
+    double tiny = 1e-6 * w->y->lattice.h;
+    rp__vec3 unused;
+    for (int f = 0; f < 2 * RP_DIM; f++)
+        if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
+            return false;
+    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1)
+        if (distance_to(w, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
+            return false;
+    return true;
+}
+
+/* The law at the place on a body nearest to one of the dual cell, when both lie in it; `from` is in cells from the middle. */
+static rp_result touch_near(const job *w, int64_t block, const middle *m, rp__vec3 node, int surface, const double *from, int *count, rp__vec3 *seen)
+{
+    const dual *y = w->y;
+    double h = y->lattice.h, t[3], s[3][3], unused[3], share[NS_STENCIL];
+    rp__vec3 n, x = rp__vec3_make(node.x + h * from[0], node.y + h * from[1], node.z + h * from[2]);
+    double d = distance_to(w, surface, x, &n);
+    if (RP_DIM == 2)
+        n.z = 0;
+    for (int k = 0; k < *count; k++)
+        if (rp__vec3_dot(n, seen[k]) > SAME_SIDE)
+            return RP_OK;
+    int number = *count;
+    seen[(*count)++] = n;
+    t[0] = from[0] - d * n.x / h, t[1] = from[1] - d * n.y / h, t[2] = from[2] - d * n.z / h;
+    x = rp__vec3_axpy(-d, n, x);
+    for (int a = 0; a < RP_DIM; a++) {
+        if (fabs(t[a]) > 0.5 + 1e-9)
+            return RP_OK;
+        du_spline(t[a], s[a], unused);
+    }
+    if (!is_open(w, block, surface, x))
+        return RP_OK;
+    for (int k = 0; k < NS_STENCIL; k++)
+        share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
+    middle one = *m;
+    one.side += SIDES * number;
+    return touch(w, block, &one, share, surface, x, n, largest_part(n) * du_power(h) / h);
+}
+
+/* The places on a body nearest to a node, and to the corners of its dual cell where these see another side of the body (an edge, a corner, a
+ * thin plate). Of the first there are 1 / max |n_a| for each h^(d-1) of a plane. */
 static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const depth *deep)
 {
     const dual *y = w->y;
-    double d = deep->d[tile], h = y->lattice.h, s[3][3], unused[3], share[NS_STENCIL];
-    rp__vec3 n = deep->n[tile];
     middle m;
+    int count = 0;
+    rp__vec3 seen[1 + (1 << RP_DIM)];
     int64_t j = du_tile_node(y, block, tile);
-    if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(d) * largest_part(n) > 0.5 * h * (1 + 1e-9) || !find_middle(y, block, tile, &m))
+    if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &m))
         return RP_OK;
-    const double t[3] = { -d * n.x / h, -d * n.y / h, -d * n.z / h };
-    for (int a = 0; a < RP_DIM; a++)
-        du_spline(t[a], s[a], unused);
-    for (int k = 0; k < NS_STENCIL; k++)
-        share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
-    return touch(w, block, &m, share, surface, rp__vec3_axpy(-d, n, node_place(y, j)), n, largest_part(n) * du_power(h) / h);
+    rp__vec3 node = node_place(y, j);
+    const double zero[3] = { 0 };
+    RP_TRY(touch_near(w, block, &m, node, surface, zero, &count, seen));
+    for (int k = 0; k < 1 << RP_DIM; k++) {
+        const double from[3] = { k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, RP_DIM == 3 ? (k & 4 ? 0.5 : -0.5) : 0 };
+        RP_TRY(touch_near(w, block, &m, node, surface, from, &count, seen));
+    }
+    return RP_OK;
 }
 
 /* ---- ties ---- */

@@ -2,6 +2,7 @@
 #include "nonsmooth/nonsmooth.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "nonsmooth/dual_closure.h"
 #include "nonsmooth/params.h"
 
@@ -13,8 +14,8 @@ bool rp__nonsmooth_oriented(const rp_sim_def *def);
 #define AT(member) offsetof(rp__nonsmooth_params, member)
 
 static const rp_param params[] = {
-    { "stress", RP_ENUM, AT(stress), RP__STRESS_DUAL, 0, 2, "",
-      "where stresses live: at the nodes (trilinear), in the cells (constant), or in the dual cells around the nodes (constant, with velocities in quadratic splines)", "node|cell|dual" },
+    { "stress", RP_ENUM, AT(stress), RP__STRESS_AUTO, 0, 3, "",
+      "where stresses live: in the dual cells around the nodes (constant, with velocities in quadratic splines), at the nodes (trilinear) or in the cells (constant); auto: dual, but node for what dual does not know", "auto|dual|node|cell" },
     { "yield", RP_ENUM, AT(yield), RP__YIELD_EXACT, 0, 1, "",
       "yield surface: the exact cone, or each coefficient of the stress with a bound of its own (for comparison: friction then depends on the direction against the grid)", "exact|linearised" },
     { "compaction", RP_ENUM, AT(compaction), RP__COMPACT_FRACTION, 0, 1, "",
@@ -114,13 +115,39 @@ typedef struct handle {
     void *system;
 } handle;
 
+/* What a scene asks for that `stress: dual` does not know, or NULL. */
+static const char *beyond_dual(const rp_sim_def *def, const rp__nonsmooth_params *p)
+{
+    if (p->yield != RP__YIELD_EXACT)
+        return "`yield: linearised`";
+    if (p->solver != RP__SOLVER_SWEEPS)
+        return "a `solver` of the friction library";
+    if (p->local_solver != RP__LOCAL_ROOT)
+        return "a `local_solver` other than `root`";
+    if (p->dump_problems > 0)
+        return "`dump_problems`";
+    for (int m = 0; m < def->material_count; m++)
+        if (def->materials[m].viscosity > 0)
+            return "the viscosity of a material";
+    for (int k = 0; k < def->material_key_count; k++)
+        if (strcmp(def->material_keys[k].parameter, "viscosity") == 0)
+            return "the viscosity of a material";
+    return rp__nonsmooth_oriented(def) ? "the anisotropy of a material" : NULL;
+}
+
 static rp_result create(rp__world *world, int first_field, void **state)
 {
     const rp__nonsmooth_params *p = world->params;
+    const char *beyond = p->stress == RP__STRESS_AUTO || p->stress == RP__STRESS_DUAL ? beyond_dual(world->def, p) : NULL;
+    bool dual = !beyond && (p->stress == RP__STRESS_AUTO || p->stress == RP__STRESS_DUAL);
+    if (beyond && p->stress == RP__STRESS_DUAL)
+        return rp__base_fail(RP_UNSUPPORTED, "`stress: dual` does not support %s; use `stress: node`", beyond);
+    if (beyond)
+        RP_INFO("stresses at the nodes: dual cells do not know %s", beyond);
     handle *h = RP_NEW(handle);
     if (!h)
         return RP_OUT_OF_MEMORY;
-    if (p->stress == RP__STRESS_DUAL)
+    if (dual)
         h->does = world->def->dim == 2 ? &dual_elements_2d : &dual_elements_3d;
     else
         h->does = world->def->dim == 2 ? &elements_2d : &elements_3d;
