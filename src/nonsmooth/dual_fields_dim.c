@@ -112,7 +112,8 @@ static double region_of(const du_stress *s)
     double tangent = 0;
     for (int k = 1; k < NS_S; k++)
         tangent += s->lambda[k] * s->lambda[k];
-    if (!(s->lambda[0] > 1e-6 * s->pressed / DU_PRESSED) && !(tangent > 0))
+    double least = 1e-6 * s->pressed / DU_PRESSED;
+    if (!(s->lambda[0] > least) && !(tangent > least * least))
         return 0;
     return sqrt(tangent) < 0.99 * s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex) ? 1 : 2;
 }
