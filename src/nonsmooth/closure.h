@@ -18,7 +18,7 @@ enum { NS_FIRST_STEPS = 4 };
 #define NS_DRAWN 8.0
 
 /* Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. Test: stirred_particles_stay_few. */
-#define NS_MANY 1.5
+#define NS_MANY 1.2
 
 /* ---- when grains touch ---- */
 

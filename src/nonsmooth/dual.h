@@ -22,7 +22,7 @@ enum {
     DU_SIDE = 6,                /* a block and two layers after it */
     DU_TILE = RP_DIM == 3 ? 216 : 36,
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
-    DU_SIDES = 1024,            /* contacts of a dual cell with one surface, at most */
+    DU_SIDES = 128,             /* contacts of a dual cell with one surface, at most */
     DU_TIE = 100,
     DU_SUMS = 5
 };
@@ -56,6 +56,7 @@ typedef struct du_stress {
     double k, mu, cohesion, apex;
     double weight;              /* of its residual: how full */
     double strict;              /* and how much more it counts at rest */
+    double calm;                /* 1 at rest, 0 where it is strained */
     double full;                /* theta: 1 where the operator is that of the full room */
     double constant;            /* > 0: g is this times the stencil of a full dual cell */
     double volume;              /* of the grains, as g has it */
@@ -69,7 +70,7 @@ typedef struct du_stress {
 typedef struct du_contact {
     int64_t key;                /* node, or stress of the particle */
     int32_t surface;            /* face 0 … 5, or 6 + body; DU_TIE + face */
-    int32_t side;               /* several with one surface: the particle's number */
+    int32_t side;               /* of a tie: axis and direction */
     int32_t free_body;          /* or -1 */
     int32_t count;              /* nodes */
     int32_t at[NS_STENCIL];     /* their places in the tile of the block */
@@ -255,6 +256,9 @@ rp_result DU(restore)(void *state, const rp_state *in);
 
 /* dual_advect_dim.c */
 void DU(to_particles)(dual *y, const rp__world *world, double dt);
+
+/* dual_work_dim.c: the power that friction takes, the energy that the stresses give in the step. */
+void DU(work)(const dual *y, const rp__world *world, double dt, double *dissipated, double *made);
 
 /* dual_fields_dim.c */
 double *DU(smooth)(dual *y);

@@ -129,6 +129,8 @@ static void move(void *context, int64_t begin, int64_t end)
             loosen(w, i, &y->stress[s]);
             if (w->smooth)
                 change_material(w, i, s);
+            else /* it may have been set since */
+                w->friction[i] = rp_material_friction(&w->world->materials[p->material[i]], RP_DIM);
         }
         for (int a = 0; a < RP_DIM; a++)
             x[a] = p->x[a][i] + w->dt * p->v[a][i];

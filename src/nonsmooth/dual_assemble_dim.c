@@ -244,7 +244,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     if (y->params->compaction == RP__COMPACT_DIVERGENCE)
         gap = 0;
     bool touch = gap <= 1e-6;
-    double z = touch ? dilatancy(y, i, e, hat) : 0;
+    double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, e, hat) : 0;
     s->mu = NS_CONE * hat;
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;
     s->cohesion = touch ? NS_COHESION_N * sum->cohesion / sum->volume : 0;
@@ -254,7 +254,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     s->weight = e < 1 ? e : 1;
     double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
-    calm = calm > 0 ? calm : 0;
+    s->calm = calm = calm > 0 ? calm : 0;
     s->strict = (calm + (1 - calm) * part) / part;
 }
 

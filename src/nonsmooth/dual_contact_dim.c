@@ -21,10 +21,14 @@
 #include <math.h>
 #include <string.h>
 
+enum { SIDES = 1 << RP_DIM };
+#define SAME_SIDE 0.7 /* cosine between the normals of one side of a body and another: 45 degrees */
+
 typedef struct job {
     dual *y;
     const rp__world *world;
     double dt;
+    bool rated;             /* friction depends on the rate somewhere */
 } job;
 
 /* Distance to a surface, its normal. */
@@ -72,21 +76,78 @@ static du_contact *append(dual *y)
     return &c->list[c->count++];
 }
 
-/* Fills in what the surface says, once place, normal, gap and share are there; without a mass to push it is no contact. */
-static void finish(const job *w, int64_t block, du_contact *c)
+static double node_mass(const dual *y, int64_t block, int tile)
+{
+    int64_t j = du_tile_node(y, block, tile);
+    return j < 0 ? 0 : y->nodes.mass[j];
+}
+
+/* Friction, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. */
+static void grains_around(const dual *y, int64_t i, double *friction, double *cohesion, double *calm)
+{
+    double volume = 0;
+    *friction = *cohesion = *calm = 0;
+    for (int n = 0; n < NS_STENCIL; n++) {
+        int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
+        int64_t other = du_beside(y, i, way);
+        if (!du_in_use(y, other))
+            continue;
+        volume += y->sum[other].volume;
+        *friction += y->sum[other].friction;
+        *cohesion += y->sum[other].cohesion;
+        *calm += y->sum[other].volume * y->stress[other].calm;
+    }
+    *friction /= volume > 0 ? volume : 1;
+    *cohesion /= volume > 0 ? volume : 1;
+    *calm /= volume > 0 ? volume : 1;
+}
+
+/* Speed of the grains along the surface, as they come from the last step. */
+static double slip_of(const job *w, int64_t block, const du_contact *c)
+{
+    const dual *y = w->y;
+    double v[3] = { 0 }, along = 0, square = 0;
+    if (c->surface >= 6)
+        rp__vec3_store(v, rp__body_velocity_at(&w->world->bodies[c->surface - 6], rp__vec3_load(c->place)));
+    for (int a = 0; a < RP_DIM; a++) {
+        v[a] = -v[a];
+        for (int k = 0; k < c->count; k++) {
+            int64_t j = du_tile_node(y, block, c->at[k]);
+            v[a] += c->share[k] * y->nodes.momentum[a][j] / y->nodes.mass[j];
+        }
+        along += v[a] * c->normal[a];
+    }
+    for (int a = 0; a < RP_DIM; a++)
+        square += (v[a] - along * c->normal[a]) * (v[a] - along * c->normal[a]);
+    return sqrt(square);
+}
+
+/* Friction with a surface, from that of the surface itself. On one rougher than the grains these shear among themselves, and where their
+ * friction does not depend on the rate the layer that shears is as thin as can be: thinner than a cell. So they slide on it as soon as they
+ * yield, at mu^ in steady shear; at rest the ratio of shear and normal stress on a plane may be up to tan(asin mu^). A floor that
+ * would hold the lowest node slows down a layer half a cell thick. */
+static double friction_with(const job *w, int64_t block, const du_contact *c, double own, double *cohesion)
+{
+    const dual *y = w->y;
+    double inner, calm, h = y->lattice.h;
+    grains_around(y, c->key, &inner, cohesion, &calm);
+    if (w->rated || !(inner < own))
+        return own;
+    double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
+    calm = slow < calm ? slow : calm;
+    double most = inner < 1 ? inner / sqrt(1 - inner * inner) : INFINITY;
+    most = most < own ? most : own;
+    return calm > 0 ? (isinf(most) ? most : inner + calm * (most - inner)) : inner;
+}
+
+/* Fills in what the surface says, once place, normal, gap and share are there. */
+static void finish(const job *w, int64_t block, du_contact *c, double area)
 {
     dual *y = w->y;
     const rp_surface *s = surface_of(w, c->surface);
-    double squares = 0;
-    for (int k = 0; k < c->count; k++) {
-        double m = y->nodes.mass[du_tile_node(y, block, c->at[k])];
-        c->share[k] = m > 0 ? c->share[k] : 0;
-        squares += m > 0 ? c->share[k] * c->share[k] / m : 0;
-    }
-    if (!(squares > 0)) {
-        y->contacts.count--;
-        return;
-    }
+    double squares = 0, cohesion;
+    for (int k = 0; k < c->count; k++)
+        squares += c->share[k] * c->share[k] / node_mass(y, block, c->at[k]);
     c->mass = 1 / squares;
     if (RP_DIM == 2)
         c->normal[2] = 0;
@@ -95,28 +156,26 @@ static void finish(const job *w, int64_t block, du_contact *c)
         c->free_body = c->surface - 6;
     else if (c->surface >= 6)
         rp__vec3_store(c->target, rp__body_velocity_at(&w->world->bodies[c->surface - 6], rp__vec3_load(c->place)));
-    c->mu = s->kind == RP_FRICTIONAL ? s->friction : s->kind == RP_SLIP ? 0 : c->gap > 0 ? 1e3 : INFINITY;
+    double own = s->kind == RP_FRICTIONAL ? s->friction : s->kind == RP_SLIP ? 0 : c->gap > 0 ? 1e3 : INFINITY;
+    c->mu = friction_with(w, block, c, own, &cohesion);
+    double adhesion = s->kind == RP_STICK ? cohesion : s->adhesion;
+    c->adhesion = c->gap > 0 || isinf(c->mu) ? 0 : adhesion * area * w->dt;
 }
 
-/* ---- nodes ---- */
+/* ---- gaps ---- */
 
-/* Way to the surface of the particles around a node; none beside a full dual cell. */
-static double node_gap(const job *w, int64_t j, int surface)
+/* Way to the surface of the particles in the dual cells around stress i; none beside a full one. */
+static double gap_around(const job *w, int64_t i, int surface)
 {
     const dual *y = w->y;
     double least = 1e3 * y->lattice.h;
     for (int n = 0; n < NS_STENCIL; n++) {
-        /* The dual cells around the node: their lowest nodes lie up to two before it. */
-        int back[3] = { n % 3, n / 3 % 3, n / 9 };
-        int64_t i = j;
-        for (int round = 0; round < 2 && i >= 0; round++) {
-            const int one[3] = { -(back[0] > round), -(back[1] > round), -(back[2] > round) };
-            i = du_beside(y, i, one);
-        }
-        if (!du_in_use(y, i))
+        int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
+        int64_t other = du_beside(y, i, way);
+        if (!du_in_use(y, other))
             continue;
-        double rest = 1 - y->stress[i].full;
-        for (int64_t k = y->sum[i].first; k < y->sum[i].first + y->sum[i].count && least > 0; k++) {
+        double rest = 1 - y->stress[other].full;
+        for (int64_t k = y->sum[other].first; k < y->sum[other].first + y->sum[other].count && least > 0; k++) {
             rp__vec3 unused;
             double d = distance_to(w, surface, particle_place(w, k), &unused) - 0.5 * pow(y->bulk[k], 1.0 / RP_DIM);
             d = rest * (d > 0 ? d : 0);
@@ -126,60 +185,199 @@ static double node_gap(const job *w, int64_t j, int surface)
     return least;
 }
 
-static rp_result touch_node(const job *w, int64_t j, int surface)
+/* ---- the surfaces ---- */
+
+/* A node of the tile as the middle of a dual cell: its stress, and the nodes around it that the tile has. A dual cell belongs to the block of
+ * its lowest node; where that block is not there, for it would have no grains, to the next. */
+typedef struct middle {
+    int64_t stress;         /* the dual cell, or the nearest to it that is there */
+    int side;               /* one of several with the same stress */
+    int at[NS_STENCIL];     /* in the tile, or -1 */
+} middle;
+
+static bool find_middle(const dual *y, int64_t block, int tile, middle *m)
+{
+    static const int step[3] = { 1, 3, 9 }, stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+    int q[3] = { tile % DU_SIDE, tile / DU_SIDE % DU_SIDE, tile / (DU_SIDE * DU_SIDE) }, local = 0, low = 0;
+    for (int a = 0; a < RP_DIM; a++) {
+        if (q[a] > RP_BLOCK)
+            return false;
+        low |= (q[a] == 0) << a;
+        local |= (q[a] > 0 ? q[a] - 1 : 0) << 2 * a;
+    }
+    for (int part = low; part; part = (part - 1) & low) {
+        int neighbour = RP_NEIGHBOURS / 2;
+        for (int a = 0; a < RP_DIM; a++)
+            neighbour -= part >> a & 1 ? step[a] : 0;
+        if (y->grid.neighbour[block][neighbour] >= 0)
+            return false;
+    }
+    m->stress = block * RP_BLOCK_NODES + local;
+    m->side = low;
+    for (int k = 0; k < NS_STENCIL; k++) {
+        int way[3] = { k % 3 - 1, k / 3 % 3 - 1, RP_DIM == 3 ? k / 9 - 1 : 0 };
+        m->at[k] = tile;
+        for (int a = 0; a < RP_DIM; a++)
+            m->at[k] = m->at[k] < 0 || q[a] + way[a] < 0 ? -1 : m->at[k] + way[a] * stride[a];
+    }
+    return true;
+}
+
+/* The law at `x` on the surface, on sum share_j u_j over the nodes around a middle that have mass, for a surface of the given area. */
+static rp_result touch(const job *w, int64_t block, const middle *m, const double *share, int surface, rp__vec3 x, rp__vec3 n, double area)
 {
     dual *y = w->y;
-    rp__vec3 n, x = node_place(y, j);
-    double d = distance_to(w, surface, x, &n), h = y->lattice.h;
-    if (d > 1e-6 * h)
+    double sum = 0;
+    for (int k = 0; k < NS_STENCIL; k++)
+        sum += m->at[k] >= 0 && node_mass(y, block, m->at[k]) > 0 ? share[k] : 0;
+    if (!(sum > 0))
         return RP_OK;
-    if (surface < 6 && d < -1e-6 * h)
-        return RP_OK; /* tied */
     du_contact *c = append(y);
     if (!c)
         return RP_OUT_OF_MEMORY;
-    c->key = j;
+    c->key = m->stress;
+    c->side = m->side;
     c->surface = surface;
-    c->count = 1;
-    c->at[0] = du_tile_base((int)(j % RP_BLOCK_NODES));
-    c->share[0] = 1;
-    c->gap = node_gap(w, j, surface) / w->dt;
-    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
-    int64_t i = du_beside(y, j, before);
-    c->strict = du_in_use(y, i) ? y->stress[i].strict : 1;
-    rp__vec3_store(c->place, rp__vec3_axpy(-d, n, x));
+    for (int k = 0; k < NS_STENCIL; k++)
+        if (share[k] > 0 && m->at[k] >= 0 && node_mass(y, block, m->at[k]) > 0) {
+            c->at[c->count] = m->at[k];
+            c->share[c->count++] = share[k] / sum;
+        }
+    c->gap = gap_around(w, m->stress, surface) / w->dt;
+    c->strict = du_in_use(y, m->stress) ? y->stress[m->stress].strict : 1;
+    rp__vec3_store(c->place, x);
     rp__vec3_store(c->normal, n);
-    c->adhesion = c->gap > 0 ? 0 : surface_of(w, surface)->adhesion * du_power(h) / h * w->dt;
-    finish(w, j / RP_BLOCK_NODES, c);
+    finish(w, block, c, area);
     return RP_OK;
 }
 
-/* The node behind a wall with the two before it; it belongs to the block of its lowest node. */
-static rp_result tie_node(const job *w, int64_t block, int local, int face)
+/* A node on a wall. */
+static rp_result touch_wall(const job *w, int64_t block, int tile, int face)
+{
+    const dual *y = w->y;
+    static const double share[NS_STENCIL] = { [DU_CENTRE] = 1 };
+    middle m;
+    int64_t j = du_tile_node(y, block, tile), at[3];
+    if (j < 0 || !(y->nodes.mass[j] > 0))
+        return RP_OK;
+    rp__grid_coordinates(&y->grid, j, at);
+    if (at[face / 2] != (face & 1 ? y->lattice.cells[face / 2] : 0) || !find_middle(y, block, tile, &m))
+        return RP_OK;
+    rp__vec3 n, x = node_place(y, j);
+    distance_to(w, face, x, &n);
+    return touch(w, block, &m, share, face, x, n, du_power(y->lattice.h) / y->lattice.h);
+}
+
+static double largest_part(rp__vec3 n)
+{
+    double x = fabs(n.x), y = fabs(n.y), z = RP_DIM == 3 ? fabs(n.z) : 0;
+    return x > y ? (x > z ? x : z) : y > z ? y : z;
+}
+
+typedef struct depth {
+    double d[DU_TILE];
+    rp__vec3 n[DU_TILE];
+} depth;
+
+static void look(const job *w, int64_t block, int surface, depth *out)
+{
+    const dual *y = w->y;
+    for (int t = 0; t < DU_TILE; t++) {
+        double x[3] = { 0 };
+        int at[3] = { t % DU_SIDE, t / DU_SIDE % DU_SIDE, t / (DU_SIDE * DU_SIDE) };
+        for (int a = 0; a < RP_DIM; a++)
+            x[a] = y->lattice.origin[a] + y->lattice.h * (4.0 * y->grid.coord[block][a] + at[a]);
+        out->d[t] = distance_to(w, surface, rp__vec3_load(x), &out->n[t]);
+        if (RP_DIM == 2)
+            out->n[t].z = 0;
+    }
+}
+
+/* Grains can be at a place on a surface: it lies in the domain and in no other body. */
+static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x)
+{
+    double tiny = 1e-6 * w->y->lattice.h;
+    rp__vec3 unused;
+    for (int f = 0; f < 2 * RP_DIM; f++)
+        if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
+            return false;
+    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1)
+        if (distance_to(w, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
+            return false;
+    return true;
+}
+
+/* The law at the place on a body nearest to one of the dual cell, when both lie in it; `from` is in cells from the middle. */
+static rp_result touch_near(const job *w, int64_t block, const middle *m, rp__vec3 node, int surface, const double *from, int *count, rp__vec3 *seen)
+{
+    const dual *y = w->y;
+    double h = y->lattice.h, t[3], s[3][3], unused[3], share[NS_STENCIL];
+    rp__vec3 n, x = rp__vec3_make(node.x + h * from[0], node.y + h * from[1], node.z + h * from[2]);
+    double d = distance_to(w, surface, x, &n);
+    if (RP_DIM == 2)
+        n.z = 0;
+    for (int k = 0; k < *count; k++)
+        if (rp__vec3_dot(n, seen[k]) > SAME_SIDE)
+            return RP_OK;
+    int number = *count;
+    seen[(*count)++] = n;
+    t[0] = from[0] - d * n.x / h, t[1] = from[1] - d * n.y / h, t[2] = from[2] - d * n.z / h;
+    x = rp__vec3_axpy(-d, n, x);
+    for (int a = 0; a < RP_DIM; a++) {
+        if (fabs(t[a]) > 0.5 + 1e-9)
+            return RP_OK;
+        du_spline(t[a], s[a], unused);
+    }
+    if (!is_open(w, block, surface, x))
+        return RP_OK;
+    for (int k = 0; k < NS_STENCIL; k++)
+        share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
+    middle one = *m;
+    one.side += SIDES * number;
+    return touch(w, block, &one, share, surface, x, n, largest_part(n) * du_power(h) / h);
+}
+
+/* The places on a body nearest to a node, and to the corners of its dual cell where these see another side of the body (an edge, a corner, a
+ * thin plate). Of the first there are 1 / max |n_a| for each h^(d-1) of a plane. */
+static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const depth *deep)
+{
+    const dual *y = w->y;
+    middle m;
+    int count = 0;
+    rp__vec3 seen[1 + (1 << RP_DIM)];
+    int64_t j = du_tile_node(y, block, tile);
+    if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &m))
+        return RP_OK;
+    rp__vec3 node = node_place(y, j);
+    const double zero[3] = { 0 };
+    RP_TRY(touch_near(w, block, &m, node, surface, zero, &count, seen));
+    for (int k = 0; k < 1 << RP_DIM; k++) {
+        const double from[3] = { k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, RP_DIM == 3 ? (k & 4 ? 0.5 : -0.5) : 0 };
+        RP_TRY(touch_near(w, block, &m, node, surface, from, &count, seen));
+    }
+    return RP_OK;
+}
+
+/* ---- ties ---- */
+
+/* u_0 - 2 u_1 + u_2 = 0 for the nodes from `base` on along an axis. */
+static rp_result tie(const job *w, int64_t i, int base, int axis, int surface, bool high)
 {
     dual *y = w->y;
     static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
-    int64_t at[3], j = block * RP_BLOCK_NODES + local;
-    int axis = face / 2, base = du_tile_base(local);
-    rp__grid_coordinates(&y->grid, j, at);
-    if (at[axis] != (face & 1 ? y->lattice.cells[axis] - 1 : -1))
-        return RP_OK;
-    int64_t behind = du_tile_node(y, block, base + (face & 1 ? 2 * stride[axis] : 0));
-    if (behind < 0 || !(y->nodes.mass[behind] > 0))
-        return RP_OK;
     du_contact *c = append(y);
     if (!c)
         return RP_OUT_OF_MEMORY;
     double squares = 0;
-    c->key = j;
-    c->surface = DU_TIE + face;
+    c->key = i;
+    c->surface = DU_TIE + surface;
+    c->side = 2 * axis + high;
     c->count = 3;
     c->mu = INFINITY;
     c->strict = 1;
     for (int k = 0; k < 3; k++) {
         c->at[k] = base + k * stride[axis];
-        int64_t node = du_tile_node(y, block, c->at[k]);
-        double m = node < 0 ? 0 : y->nodes.mass[node];
+        double m = node_mass(y, i / RP_BLOCK_NODES, c->at[k]);
         c->share[k] = k == 1 ? -2 : 1;
         squares += m > 0 ? c->share[k] * c->share[k] / m : INFINITY;
     }
@@ -189,49 +387,41 @@ static rp_result tie_node(const job *w, int64_t block, int local, int face)
     return RP_OK;
 }
 
-/* ---- particles ---- */
-
-/* Way of the particle towards the surface within the step, at most. */
-static double approach(const job *w, int64_t k, int surface, rp__vec3 x, rp__vec3 n)
+/* The node behind a wall with the two before it; it belongs to the block of its lowest node. */
+static rp_result tie_wall(const job *w, int64_t block, int local, int face)
 {
-    const rp__particles *p = w->world->particles;
-    rp__vec3 v = rp__vec3_make(p->v[0][k], p->v[1][k], RP_DIM == 3 ? p->v[2][k] : 0);
-    v = rp__vec3_sub(v, rp__body_velocity_at(&w->world->bodies[surface - 6], x));
-    double way = w->dt * (-rp__vec3_dot(v, n) + w->dt * w->y->gravity);
-    return way > 0 ? way : 0;
+    const dual *y = w->y;
+    int64_t at[3], j = block * RP_BLOCK_NODES + local;
+    int axis = face / 2;
+    rp__grid_coordinates(&y->grid, j, at);
+    if (at[axis] != (face & 1 ? y->lattice.cells[axis] - 1 : -1))
+        return RP_OK;
+    return tie(w, j, du_tile_base(local), axis, face, false);
 }
 
-static rp_result touch_particle(const job *w, int64_t i, int64_t k, int surface)
+/* The dual cell around a node holds grains: it has a stress of its own. */
+static bool has_stress(const dual *y, int64_t block, int tile)
 {
-    dual *y = w->y;
-    rp__vec3 m, x = particle_place(w, k);
-    double d = distance_to(w, surface, x, &m), radius = 0.5 * pow(y->bulk[k], 1.0 / RP_DIM), n[3][3], unused[3];
-    double gap = d > radius ? d - radius : 0, q[3] = { x.x, x.y, x.z };
-    if (gap > approach(w, k, surface, x, m))
-        return RP_OK;
-    int side = (int)(k - y->sum[i].first);
-    if (side >= DU_SIDES)
-        return RP_OK;
-    du_contact *c = append(y);
-    if (!c)
-        return RP_OUT_OF_MEMORY;
-    c->key = i;
-    c->surface = surface;
-    c->side = 1 + side;
-    c->strict = y->stress[i].strict;
-    c->gap = gap / w->dt;
-    c->count = NS_STENCIL;
-    for (int a = 0; a < RP_DIM; a++) {
-        double at = rp__lattice_coordinate(&y->lattice, a, q[a]);
-        du_spline(at - rp__lattice_base(2, at) - 1, n[a], unused);
-    }
-    for (int j = 0; j < NS_STENCIL; j++) {
-        c->at[j] = du_tile_base((int)(i % RP_BLOCK_NODES)) + y->offset[j];
-        c->share[j] = n[0][j % 3] * n[1][j / 3 % 3] * (RP_DIM == 3 ? n[2][j / 9] : 1);
-    }
-    rp__vec3_store(c->place, rp__vec3_axpy(-d, m, x));
-    rp__vec3_store(c->normal, m);
-    finish(w, i / RP_BLOCK_NODES, c);
+    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
+    int64_t j = du_tile_node(y, block, tile);
+    return j >= 0 && du_in_use(y, du_beside(y, j, before));
+}
+
+/* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the
+ * lowest is `local`. */
+static rp_result tie_body(const job *w, int64_t block, int local, int surface, const depth *deep)
+{
+    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+    int base = du_tile_base(local);
+    for (int axis = 0; axis < RP_DIM; axis++)
+        for (int high = 0; high < 2; high++) {
+            int behind = base + (high ? 2 * stride[axis] : 0);
+            const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
+            if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < largest_part(deep->n[behind]) * (1 - 1e-9))
+                continue;
+            if (!has_stress(w->y, block, behind) && has_stress(w->y, block, base + stride[axis]))
+                RP_TRY(tie(w, block * RP_BLOCK_NODES + local, base, axis, surface, high));
+        }
     return RP_OK;
 }
 
@@ -239,28 +429,24 @@ static rp_result touch_block(const job *w, int64_t b)
 {
     dual *y = w->y;
     bool face[6] = { false };
+    depth deep;
     for (int f = 0; f < 2 * RP_DIM; f++) {
         int64_t low = 4 * (int64_t)y->grid.coord[b][f / 2];
-        face[f] = du_closed(w->world, f) && (f & 1 ? low + 3 >= y->lattice.cells[f / 2] - 1 : low <= 0);
+        face[f] = du_closed(w->world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
     }
-    for (int l = 0; l < RP_BLOCK_NODES; l++) {
-        int64_t j = b * RP_BLOCK_NODES + l;
-        for (int f = 0; f < 2 * RP_DIM; f++)
-            if (face[f])
-                RP_TRY(tie_node(w, b, l, f));
-        if (!(y->nodes.mass[j] > 0))
-            continue;
-        for (int f = 0; f < 2 * RP_DIM; f++)
-            if (face[f])
-                RP_TRY(touch_node(w, j, f));
-        for (uint64_t bits = y->near[b]; bits; bits &= bits - 1)
-            RP_TRY(touch_node(w, j, 6 + __builtin_ctzll(bits)));
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        for (int l = 0; l < RP_BLOCK_NODES && face[f]; l++)
+            RP_TRY(tie_wall(w, b, l, f));
+        for (int t = 0; t < DU_TILE && face[f]; t++)
+            RP_TRY(touch_wall(w, b, t, f));
     }
-    for (uint64_t cells = y->near[b] ? y->active[b] : 0; cells; cells &= cells - 1) {
-        int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(cells);
-        for (uint64_t bits = y->near[b]; bits; bits &= bits - 1)
-            for (int64_t k = y->sum[i].first; k < y->sum[i].first + y->sum[i].count; k++)
-                RP_TRY(touch_particle(w, i, k, 6 + __builtin_ctzll(bits)));
+    for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
+        int surface = 6 + __builtin_ctzll(bits);
+        look(w, b, surface, &deep);
+        for (int l = 0; l < RP_BLOCK_NODES; l++)
+            RP_TRY(tie_body(w, b, l, surface, &deep));
+        for (int t = 0; t < DU_TILE; t++)
+            RP_TRY(touch_body(w, b, t, surface, &deep));
     }
     return RP_OK;
 }
@@ -294,6 +480,8 @@ rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
 {
     job w = { .y = y, .world = world, .dt = dt };
     du_contacts *c = &y->contacts;
+    for (int m = 0; m < world->def->material_count; m++)
+        w.rated |= world->materials[m].friction_dynamic >= 0;
     c->count = c->free_count = 0;
     for (int64_t b = 0; b < y->grid.blocks; b++) {
         c->first[b] = c->count;

@@ -112,7 +112,8 @@ static double region_of(const du_stress *s)
     double tangent = 0;
     for (int k = 1; k < NS_S; k++)
         tangent += s->lambda[k] * s->lambda[k];
-    if (!(s->lambda[0] > 1e-6 * s->pressed / DU_PRESSED) && !(tangent > 0))
+    double least = 1e-6 * s->pressed / DU_PRESSED;
+    if (!(s->lambda[0] > least) && !(tangent > least * least))
         return 0;
     return sqrt(tangent) < 0.99 * s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex) ? 1 : 2;
 }
@@ -129,9 +130,10 @@ static void fill_row(const dual *y, int64_t i, const double *r, int64_t at, int6
         data[(VELOCITY + a) * n + at] = y->nodes.after[a][node];
     }
     data[REGION * n + at] = region_of(s);
-    /* Of the node, but where that has no room of its own. */
+    /* As the method has it: full dual cells are packed to phi_max, others as their node is; one without room of its own as it fills. */
     double room = y->nodes.room[node], phi = sum->volume / sum->bulk, full = du_power(y->lattice.h);
-    data[FRACTION * n + at] = room > 0.1 * full ? phi * y->nodes.bulk[node] / room : phi * s->weight;
+    double filled = room > 0.1 * full ? y->nodes.bulk[node] / room : s->weight;
+    data[FRACTION * n + at] = phi * (s->full + (1 - s->full) * (filled < 1 / phi ? filled : 1 / phi));
     double tangent = 0, chi[NS_S], h[RP_DIM * RP_DIM];
     memcpy(chi, r, sizeof chi);
     double floor = -sum->cohesion / sum->volume * NS_COHESION_N;

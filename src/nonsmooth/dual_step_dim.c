@@ -37,35 +37,8 @@ static void make_tables(dual *y)
     }
 }
 
-/* What these elements do not know is refused by its name. */
-static rp_result refuse(const rp__world *world, const rp__nonsmooth_params *p)
-{
-    const rp_sim_def *def = world->def;
-    const char *what = NULL;
-    if (p->yield != RP__YIELD_EXACT)
-        what = "`yield: linearised`";
-    else if (p->solver != RP__SOLVER_SWEEPS)
-        what = "a `solver` of the friction library";
-    else if (p->local_solver != RP__LOCAL_ROOT)
-        what = "a `local_solver` other than `root`";
-    else if (p->dump_problems > 0)
-        what = "`dump_problems`";
-    for (int m = 0; m < def->material_count; m++)
-        if (def->materials[m].viscosity > 0)
-            what = "the viscosity of a material";
-    for (int k = 0; k < def->material_key_count; k++)
-        if (strcmp(def->material_keys[k].parameter, "viscosity") == 0)
-            what = "the viscosity of a material";
-    if (rp__nonsmooth_oriented(def))
-        what = "the anisotropy of a material";
-    if (def->body_count > 64) /* masks of bodies near a block */
-        what = "more than 64 bodies";
-    return what ? rp__base_fail(RP_UNSUPPORTED, "`stress: dual` does not support %s; use `stress: node`", what) : RP_OK;
-}
-
 rp_result DU(create)(rp__world *world, int first_field, void **state)
 {
-    RP_TRY(refuse(world, world->params));
     dual *y = RP_NEW(dual);
     if (!y)
         return RP_OUT_OF_MEMORY;
@@ -129,17 +102,6 @@ static void extra(rp_step_stats *stats, const char *name, double value)
     }
 }
 
-static void power_chunk(void *context, int64_t begin, int64_t end, double *sum)
-{
-    const dual *y = context;
-    for (int64_t b = begin; b < end; b++)
-        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
-            double power = y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)].power;
-            sum[0] += power < 0 ? -power : 0;
-            sum[1] += power > 0 ? power : 0;
-        }
-}
-
 rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stats)
 {
     dual *y = state;
@@ -170,8 +132,8 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     stats->volume_error = DU(volume_error)(y);
     RP_TRY(DU(solve)(y, world, dt, &report));
     RP_LAP(&world->phases, "solve", t);
-    double power[2];
-    rp__exec_sum(y->grid.blocks, 8, 2, power_chunk, y, power);
+    double dissipated, made;
+    DU(work)(y, world, dt, &dissipated, &made);
     DU(report_contacts)(y, world, dt);
     RP_TRY(DU(keep_warm)(y, dt));
     RP_LAP(&world->phases, "keep", t);
@@ -191,8 +153,8 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "slide", (double)report.slide);
     extra(stats, "contacts", (double)y->contacts.count);
     extra(stats, "stress_scale", y->stress_scale);
-    extra(stats, "dissipated_power", power[0]);
-    extra(stats, "energy_made", dt * power[1]);
+    extra(stats, "dissipated_power", dissipated);
+    extra(stats, "energy_made", made);
     extra(stats, "split", (double)split);
     extra(stats, "merged", (double)merged);
     y->upkeep->settled++;

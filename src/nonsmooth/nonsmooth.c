@@ -2,6 +2,7 @@
 #include "nonsmooth/nonsmooth.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "nonsmooth/dual_closure.h"
 #include "nonsmooth/params.h"
 
@@ -13,8 +14,8 @@ bool rp__nonsmooth_oriented(const rp_sim_def *def);
 #define AT(member) offsetof(rp__nonsmooth_params, member)
 
 static const rp_param params[] = {
-    { "stress", RP_ENUM, AT(stress), 0, 0, 2, "",
-      "where stresses live: at the nodes (trilinear), in the cells (constant), or in the dual cells around the nodes (constant, with velocities in quadratic splines)", "node|cell|dual" },
+    { "stress", RP_ENUM, AT(stress), RP__STRESS_AUTO, 0, 3, "",
+      "where stresses live: in the dual cells around the nodes (constant, with velocities in quadratic splines), at the nodes (trilinear) or in the cells (constant); auto: dual, but node for what dual does not know", "auto|dual|node|cell" },
     { "yield", RP_ENUM, AT(yield), RP__YIELD_EXACT, 0, 1, "",
       "yield surface: the exact cone, or each coefficient of the stress with a bound of its own (for comparison: friction then depends on the direction against the grid)", "exact|linearised" },
     { "compaction", RP_ENUM, AT(compaction), RP__COMPACT_FRACTION, 0, 1, "",
@@ -78,6 +79,43 @@ static bool needs(const rp_sim_def *def, const char *field)
     return strcmp(field, "orientation") != 0 || rp__nonsmooth_oriented(def);
 }
 
+/* What a scene asks for that `stress: dual` does not know, or NULL. */
+static const char *beyond_dual(const rp_sim_def *def, const rp__nonsmooth_params *p)
+{
+    if (p->yield != RP__YIELD_EXACT)
+        return "`yield: linearised`";
+    if (p->solver != RP__SOLVER_SWEEPS)
+        return "a `solver` of the friction library";
+    if (p->local_solver != RP__LOCAL_ROOT)
+        return "a `local_solver` other than `root`";
+    if (p->dump_problems > 0)
+        return "`dump_problems`";
+    for (int m = 0; m < def->material_count; m++)
+        if (def->materials[m].viscosity > 0)
+            return "the viscosity of a material";
+    for (int k = 0; k < def->material_key_count; k++)
+        if (strcmp(def->material_keys[k].parameter, "viscosity") == 0)
+            return "the viscosity of a material";
+    return rp__nonsmooth_oriented(def) ? "the anisotropy of a material" : NULL;
+}
+
+static bool takes_dual(const rp_sim_def *def, const rp__nonsmooth_params *p)
+{
+    return p->stress == RP__STRESS_DUAL || (p->stress == RP__STRESS_AUTO && !beyond_dual(def, p));
+}
+
+/* Dual elements that were asked for by name are refused what they do not know; else those at the nodes take their place. */
+static rp_result check_elements(const rp__world *world)
+{
+    const rp__nonsmooth_params *p = world->params;
+    const char *beyond = p->stress == RP__STRESS_AUTO || p->stress == RP__STRESS_DUAL ? beyond_dual(world->def, p) : NULL;
+    if (beyond && p->stress == RP__STRESS_DUAL)
+        return rp__base_fail(RP_UNSUPPORTED, "`stress: dual` does not support %s; use `stress: node`", beyond);
+    if (beyond)
+        RP_INFO("stresses at the nodes: dual cells do not know %s", beyond);
+    return RP_OK;
+}
+
 /* nonsmooth.c is compiled once; the work is in files compiled for each dimension, for elements at the nodes and for dual ones. */
 #define VARIANT(name, d)                                                                                            \
     rp_result rp__nonsmooth_##name##create_##d(rp__world *, int, void **);                                          \
@@ -88,6 +126,11 @@ static bool needs(const rp_sim_def *def, const char *field)
     rp_result rp__nonsmooth_##name##save_##d(const void *, rp_state *);                                             \
     rp_result rp__nonsmooth_##name##restore_##d(void *, const rp_state *);                                          \
     rp_result rp__nonsmooth_##name##node_fields_##d(void *, const rp_field_view **, int *, int64_t *);              \
+    static rp_result name##make_##d(rp__world *world, int first_field, void **state)                                \
+    {                                                                                                               \
+        RP_TRY(check_elements(world));                                                                              \
+        return rp__nonsmooth_##name##create_##d(world, first_field, state);                                         \
+    }                                                                                                               \
     static double name##largest_step_##d(void *state, const rp__world *world, const char **reason)                  \
     {                                                                                                               \
         *reason = "start";                                                                                          \
@@ -108,7 +151,7 @@ static bool needs(const rp_sim_def *def, const char *field)
         (void)world;                                                                                                \
         return rp__nonsmooth_##name##node_fields_##d(state, views, count, nodes);                                   \
     }                                                                                                               \
-    static const rp__method name##in_##d = { .create = rp__nonsmooth_##name##create_##d,                            \
+    static const rp__method name##in_##d = { .create = name##make_##d,                                              \
         .destroy = rp__nonsmooth_##name##destroy_##d,                                                               \
         .born = rp__nonsmooth_##name##born_##d,                                                                     \
         .largest_step = name##largest_step_##d,                                                                     \
@@ -123,7 +166,7 @@ VARIANT(dual_, 3d)
 
 static const rp__method *variant(const rp_sim_def *def, const void *own)
 {
-    if (((const rp__nonsmooth_params *)own)->stress == RP__STRESS_DUAL)
+    if (takes_dual(def, own))
         return def->dim == 2 ? &dual_in_2d : &dual_in_3d;
     return def->dim == 2 ? &in_2d : &in_3d;
 }

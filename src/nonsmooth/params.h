@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum rp__nonsmooth_stress { RP__STRESS_NODE, RP__STRESS_CELL, RP__STRESS_DUAL } rp__nonsmooth_stress;
+typedef enum rp__nonsmooth_stress { RP__STRESS_AUTO, RP__STRESS_DUAL, RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
 typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL, RP__LOCAL_NEWTON } rp__nonsmooth_local;
 typedef enum rp__nonsmooth_solver { RP__SOLVER_SWEEPS /* then those of the friction library */ } rp__nonsmooth_solver;
 

@@ -275,7 +275,7 @@ static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s,
         for (last = first + 1; last < p->count && last - first < 4096 && cell_of(y, p, last) == key;)
             volume += p->volume[last++];
         bool crowded = last - first > y->params->most_per_cell;
-        double left = (double)(last - first), enough = NS_MANY * volume / usual + 1;
+        double left = (double)(last - first), enough = NS_MANY * volume / usual + 0.5;
         enough = crowded && (double)y->params->most_per_cell < enough ? (double)y->params->most_per_cell : enough;
         for (int64_t i = first; i < last && left > enough; i++) {
             int64_t j = y->remove[i] || (!crowded && p->volume[i] > 0.75 * usual) ? -1 : partner(y, world, s, i, last, usual, crowded);

@@ -293,6 +293,76 @@ static void heaps_stand(void **state)
         fail_msg("the heap sank by %g cells with the rounded apex, %g without", with, without);
 }
 
+/* Grains on a floor (a plane body that sticks) `part` of a cell above a row of nodes, which rises with `speed`. After `time`: height of their centre of mass above it, and
+ * the mean of their distance to the left wall. */
+static void on_floor(int dim, double part, double speed, double time, const double to[3], double *height, double *width)
+{
+    const double h = 0.02;
+    const int cells[3] = { 40, dim == 2 ? 30 : 4, 30 };
+    double from[3] = { 0 }, top[3] = { to[0], to[1], to[2] }, point[3] = { 0 }, normal[3] = { 0 };
+    const int up = dim - 1;
+    scene s;
+    rp_step_stats stats;
+    rp_shape *plane;
+    rp_motion *motion;
+    char text[64];
+    from[up] = 4 + part, top[up] += from[up];
+    point[up] = h * from[up], normal[up] = 1;
+    dual_begin(&s, dim, h, cells, from, top);
+    s.def.wall[2 * up].kind = RP_SLIP;
+    s.grains[0].velocity[up] = speed;
+    snprintf(text, sizeof text, dim == 2 ? "0, %g*t, 0" : "0, 0, %g*t", speed);
+    assert_int_equal(rp_shape_plane(point, normal, &plane), RP_OK);
+    assert_int_equal(rp_motion_expression(text, &motion), RP_OK);
+    rp_body_def body = rp_default_body_def();
+    body.name = "floor", body.shape = plane, body.motion = motion;
+    body.surface.kind = RP_STICK;
+    s.def.bodies = &body;
+    s.def.body_count = 1;
+    scene_start(&s);
+    do
+        scene_step(&s, &stats);
+    while (rp_sim_time(s.sim) < time);
+    int64_t n;
+    double mass = 0;
+    const double *m = scene_field(&s, "mass", 0, &n);
+    for (int64_t i = 0; i < n; i++)
+        mass += m[i];
+    *height = total(&s, "mass", "position", up) / mass - point[up] - speed * rp_sim_time(s.sim);
+    *width = total(&s, "mass", "position", 0) / mass;
+    scene_end(&s);
+    rp_shape_release(plane);
+    rp_motion_release(motion);
+}
+
+/* A bed rides on a floor that rises through the nodes, and keeps its height. */
+static void beds_ride(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        const double to[3] = { 40, dim == 2 ? 10 : 4, 10 };
+        double height, width;
+        on_floor(dim, 0, 0.23, 0.5, to, &height, &width);
+        if (!(fabs(height - 0.1) < 1e-3 * 0.1))
+            fail_msg("%dD: the centre of the bed is %g m above the floor in place of 0.1 m", dim, height);
+    }
+}
+
+/* A collapse is the same wherever the floor lies between the nodes. */
+static void floors_between_nodes(void **state)
+{
+    (void)state;
+    const double to[3] = { 8, 16, 1 }, parts[] = { 0.3, 0.5, 0.75 };
+    double height, width;
+    on_floor(2, 0, 0, 0.6, to, &height, &width);
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        double h, w;
+        on_floor(2, parts[k], 0, 0.6, to, &h, &w);
+        if (!(fabs(h - height) < 0.03 * height && fabs(w - width) < 0.03 * width))
+            fail_msg("floor %g of a cell above nodes: height %+.3g, width %+.3g of that on nodes", parts[k], h / height - 1, w / width - 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +373,8 @@ int main(void)
         cmocka_unit_test(bytes_stay),
         cmocka_unit_test(what_is_not_there_is_refused),
         cmocka_unit_test(heaps_stand),
+        cmocka_unit_test(beds_ride),
+        cmocka_unit_test(floors_between_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Exact solutions: what rests, what slides, and how fast. */
 #include "nonsmooth/scene_tests.h"
 
+#define AT_REST 1e-6 /* m/s: what the tolerance leaves; a cell in 14 hours */
+
 /* Column at rest: the floor carries the weight, the mean vertical stress is rho g depth, nothing moves in 1000 steps. */
 static void rest_of(int dim)
 {
@@ -24,7 +26,8 @@ static void rest_of(int dim)
         assert_true(stats.converged);
         assert_true(stats.residual_mean <= 1e-4);
     }
-    assert_true(scene_fastest(&s) == 0);
+    if (!(scene_fastest(&s) < AT_REST))
+        fail_msg("%g m/s after 1000 steps", scene_fastest(&s));
     x = scene_field(&s, "position", up, &n);
     for (int64_t i = 0; i < n; i++)
         assert_true(fabs(x[i] - start[i]) <= 1e-3 * h);
@@ -105,12 +108,10 @@ static void pressure_is_hydrostatic(void **state)
 
 /* A slope made by turning gravity, periodic along it, on a floor that sticks.
  *
- * With constant friction every depth of an accelerating layer is at yield, so that the profile is not determined; its momentum is.
- * The lowest cell is sheared from rest at the floor, so that a layer of n cells moves like n - 1/2 of them. */
-static double slope_speed(const scene *s, int dim, int deep)
+ * With constant friction every depth of an accelerating layer is at yield, so that the profile is not determined; its momentum is. */
+static double slope_speed(const scene *s, int dim)
 {
-    (void)dim;
-    return scene_mean(s, 0, dim - 1, 0) * deep / (deep - 0.5);
+    return scene_mean(s, 0, dim - 1, 0);
 }
 
 static void slope(scene *s, int dim, double tangent, double velocity, int deep)
@@ -177,7 +178,7 @@ static void heap_rests(void **state)
             scene_step(&s, &stats);
             moved += scene_fastest(&s) * stats.dt;
         }
-        if (!(moved < 0.01 * h))
+        if (!(moved < 0.02 * h)) /* the way of the fastest */
             fail_msg("%dD: the heap crept by %g cells in two seconds", dim, moved / h);
         if (!(stats.volume_error < 0.06))
             fail_msg("%dD: the heap is over-packed by %g", dim, stats.volume_error);
@@ -197,7 +198,7 @@ static void slope_above_friction_flows(void **state)
         while (rp_sim_time(s.sim) < 0.2)
             scene_step(&s, &stats);
         double exact = 9.81 * (tangent - 0.5) / sqrt(1 + tangent * tangent) * rp_sim_time(s.sim);
-        double u = slope_speed(&s, dim, 8);
+        double u = slope_speed(&s, dim);
         if (fabs(u - exact) > 0.02 * exact)
             fail_msg("%dD: the slope flows at %g m/s in place of %g m/s", dim, u, exact);
         scene_end(&s);
@@ -216,7 +217,7 @@ static void moving_slope_stops(void **state)
         double first = 0, last = 0, t0 = 0, t1 = 0;
         while (rp_sim_time(s.sim) < 3 * stop) {
             scene_step(&s, &stats);
-            double u = slope_speed(&s, dim, 8), t = rp_sim_time(s.sim);
+            double u = slope_speed(&s, dim), t = rp_sim_time(s.sim);
             if (t0 == 0 && t > 0.1 * stop)
                 first = u, t0 = t;
             if (t < 0.6 * stop)
@@ -254,9 +255,9 @@ static void frictional_floor(void **state)
             while (rp_sim_time(s.sim) < 0.3)
                 scene_step(&s, &stats);
             double u = scene_mean(&s, 0, dim - 1, 0), exact = 9.81 * (sin(angle) - wall * cos(angle)) * rp_sim_time(s.sim);
-            if (sticks)
-                assert_true(scene_fastest(&s) == 0);
-            else if (fabs(u - exact) > 0.01 * exact)
+            if (sticks && !(scene_fastest(&s) < AT_REST))
+                fail_msg("%dD: %g m/s on a floor that holds", dim, scene_fastest(&s));
+            else if (!sticks && fabs(u - exact) > 0.01 * exact)
                 fail_msg("%dD: the slab slides at %g m/s in place of %g m/s", dim, u, exact);
             scene_end(&s);
         }

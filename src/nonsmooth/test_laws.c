@@ -57,6 +57,7 @@ static void random_orientation_starts_isotropic(void **state)
         scene s;
         slope(&s, 3, 0.85, 0.5, 8);
         s.material.anisotropy = k ? 0.8 : 0;
+        scene_set(&s, "stress", "node");
         s.material.elongation = 0; /* grains only turn with the flow, they do not align */
         scene_set(&s, "tolerance", "1e-6");
         scene_start(&s);
@@ -111,6 +112,7 @@ static void without_anisotropy_nothing_changes(void **state)
         const rp_material_key key = { 0, "anisotropy", times, values, 1 };
         collapse(&plain, dim, 1);
         collapse(&oriented, dim, 1);
+        scene_set(&plain, "stress", "node");
         oriented.def.material_keys = &key;
         oriented.def.material_key_count = 1;
         oriented.material.orientation[0] = 1;

@@ -10,6 +10,7 @@ static void begin(scene *s, int dim, rp_body_def *ball, rp_shape **shape)
     const double from[3] = { 0, 0, 0 }, to[3] = { 4, 4, 3 };
     double centre[3] = { 0 };
     scene_begin(s, dim, 0.05, cells, from, to);
+    scene_set(s, "stress", "node"); /* those of the library know these elements */
     for (int f = 0; f < 2 * dim; f++)
         s->def.wall[f] = (rp_surface){ RP_FRICTIONAL, 0.3, 0 };
     assert_int_equal(rp_shape_sphere(centre, 0.06, shape), RP_OK);

@@ -118,7 +118,7 @@ static void energy_never_grows(void **state)
         last = energy;
     }
     /* Thrown at 1 m/s, and 50 s later at rest. */
-    if (!(scene_fastest(&s) == 0))
+    if (!(scene_fastest(&s) < 1e-12))
         fail_msg("still moves with %g m/s", scene_fastest(&s));
     rp_expression_release(s.grains[0].velocity_field);
     scene_end(&s);
@@ -501,7 +501,7 @@ static double drum_packing(const char *k)
     s.def.frame_rate = 50;
     scene_start(&s);
     double made = 0, taken = 0;
-    while (rp_sim_time(s.sim) < 1.6) {
+    while (rp_sim_time(s.sim) < 4.8) {
         scene_step(&s, &stats);
         double work = extra_of(&stats, "energy_made");
         *(work > 0 ? &made : &taken) += fabs(work);

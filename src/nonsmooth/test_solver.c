@@ -68,6 +68,7 @@ static void more_sweeps_are_never_worse(void **state)
         rp_step_stats stats;
         pushed_begin(&p, 2);
         snprintf(text, sizeof text, "%d", limit);
+        scene_set(&p.s, "stress", "node"); /* dual cells find the pressure first in a part of the limit: another way for each */
         scene_set(&p.s, "max_iterations", text);
         scene_set(&p.s, "tolerance", "1e-12");
         scene_set(&p.s, "tolerance_max", "1e6");
