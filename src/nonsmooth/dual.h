@@ -24,7 +24,7 @@ enum {
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
     DU_SIDES = 1024,            /* contacts of a dual cell with one surface, at most */
     DU_TIE = 100,
-    DU_SUMS = 5
+    DU_SUMS = 6
 };
 
 typedef struct du_nodes {
@@ -54,7 +54,7 @@ typedef struct du_stress {
     double lambda[NS_S];        /* in the frame, cohesion added */
     double previous[NS_S];      /* before the last sweep */
     double k, mu, cohesion, apex;
-    double weight;              /* of its residual: how full */
+    double weight;              /* of its residual: how much of a full dual cell it has, what its stress pushes with */
     double strict;              /* and how much more it counts at rest */
     double full;                /* theta: 1 where the operator is that of the full room */
     double constant;            /* > 0: g is this times the stencil of a full dual cell */

@@ -18,14 +18,18 @@
 #include <math.h>
 #include <string.h>
 
-#define RELAXED 0.4       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
-#define FIRST_MOMENTUM 12.0 /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
+#define RELAXED 0.5       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
+#define FIRST_MOMENTUM 6.0  /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
 #define LEAST_MOMENTUM 6.0
 #define MOST_MOMENTUM 40.0
 #define JUDGE_EVERY 20    /* sweeps after which the momentum is judged by what it did */
 #define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
+#define LOOK_SOON 10      /* and while that of the sweeps, which momentum carries ahead of the stresses, is small enough or AHEAD times that */
+#define AHEAD 1.5
+#define LOOK_CALM 20      /* and while only the residual of rest is too large */
+#define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
-enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST };
+enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST, STRAINS };
 
 typedef struct sweep {
     dual *y;
@@ -35,7 +39,9 @@ typedef struct sweep {
     double most, judged;        /* largest t just now; the mean residual when it was last judged */
     double mean, largest;       /* of the last sweep or look, in units of the typical stress */
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
-    int64_t iterations, stresses, next_look;
+    double calm_before;         /* calm_mean at the look before */
+    double moving;              /* root of the mean square of the strain rate at the last look, in units of g dt / h */
+    int64_t iterations, stresses, next_look, soon; /* soon: a look, if the tolerance seems to be reached */
     bool first;                 /* one of the first, short steps */
     bool fluid;                 /* without friction: the first part of a first step */
     bool look, stop, converged, cancelled;
@@ -186,8 +192,13 @@ static void visit(const sweep *w, int64_t i, ns_four *tile, const int32_t *at, d
         off = off && to[k] == 0;
     }
     add_square(sums, square * s->weight * s->weight, s->strict);
-    if (w->look)
+    if (w->look) {
+        for (int k = 0; k < NS_S; k++) {
+            double rate = 2 * (gamma[k] - (k == 0 ? s->k : 0)) / s->volume;
+            sums[STRAINS] += s->weight * s->weight * rate * rate;
+        }
         return;
+    }
     double omega = off ? 1 : w->omega;
     for (int k = 0; k < NS_S; k++) {
         change[k] = omega * (to[k] - from[k]);
@@ -310,6 +321,7 @@ static void collect(sweep *w)
         sums[UPHILL] += p[UPHILL];
         sums[LARGEST] = p[LARGEST] > sums[LARGEST] ? p[LARGEST] : sums[LARGEST];
         sums[CALM_SQUARES] += p[CALM_SQUARES];
+        sums[STRAINS] += p[STRAINS];
         sums[CALM_LARGEST] = p[CALM_LARGEST] > sums[CALM_LARGEST] ? p[CALM_LARGEST] : sums[CALM_LARGEST];
     }
     if (y->contacts.free_count) {
@@ -323,21 +335,25 @@ static void collect(sweep *w)
     w->calm_mean = sqrt(sums[CALM_SQUARES] / count) / y->stress_scale;
     w->calm_largest = sqrt(sums[CALM_LARGEST]) / y->stress_scale;
     w->uphill = sums[UPHILL];
+    if (w->look && y->gravity > 0)
+        w->moving = sqrt(sums[STRAINS] / count) * y->lattice.h / (y->gravity * w->dt);
 }
 
-static bool small_enough(const sweep *w)
+static bool small_enough(const sweep *w, double times)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return w->mean <= p->tolerance && w->largest <= p->tolerance_max;
+    return w->mean <= times * p->tolerance && w->largest <= times * p->tolerance_max;
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
- * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). Where all of them rest this costs little;
- * a fifth of the sweeps is spent on it at most, but in the first steps. */
+ * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). In a step it strains by
+ * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. A fifth of the sweeps is spent on it at most, but in
+ * the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= 0.1 * p->tolerance && w->calm_largest <= 0.1 * p->tolerance_max);
+    double part = 10 * w->moving > 0.1 ? 10 * w->moving : 0.1;
+    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= part * p->tolerance && w->calm_largest <= part * p->tolerance_max);
 }
 
 static void copy_state(dual *y, bool keep)
@@ -385,14 +401,14 @@ static void decide(sweep *w)
     if (w->iterations % JUDGE_EVERY == 0)
         judge_momentum(w);
     w->last = w->mean;
-    if (w->fluid && (small_enough(w) || 4 * w->iterations >= p->max_iterations)) {
+    if (w->fluid && (small_enough(w, 1) || 4 * w->iterations >= p->max_iterations)) {
         w->fluid = false;
         w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
         return;
     }
     w->cancelled = w->world->cancel && *w->world->cancel;
     w->stop = w->cancelled || w->iterations >= p->max_iterations;
-    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= p->min_iterations && small_enough(w) && calm_enough(w));
+    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= w->soon && small_enough(w, AHEAD));
 }
 
 /* Worker 0 after a look at the residual as it is. */
@@ -400,7 +416,7 @@ static void judge(sweep *w)
 {
     dual *y = w->y;
     collect(w);
-    w->converged = small_enough(w);
+    w->converged = small_enough(w, 1);
     if (!w->converged && w->mean < y->best.residual) {
         y->best.residual = w->mean;
         copy_state(y, true);
@@ -408,9 +424,12 @@ static void judge(sweep *w)
         copy_state(y, false);
         w->mean = y->best.residual;
     }
-    w->stop |= w->converged && calm_enough(w);
+    bool worth = w->calm_mean < WORTH * w->calm_before || w->first;
+    w->stop |= w->converged && (calm_enough(w) || !worth);
+    w->calm_before = w->converged ? w->calm_mean : INFINITY;
     w->look = false;
     w->next_look = w->iterations + LOOK_EVERY;
+    w->soon = w->iterations + (w->converged ? LOOK_CALM : LOOK_SOON);
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
@@ -519,7 +538,7 @@ static void count_states(const dual *y, du_report *r)
 
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report)
 {
-    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .next_look = LOOK_EVERY,
+    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .calm_before = INFINITY, .next_look = LOOK_EVERY, .soon = y->params->min_iterations,
                 .fluid = y->warm.count == 0, .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     y->best.residual = INFINITY;
