@@ -98,7 +98,7 @@ typedef struct du_warm {
 } du_warm;
 
 typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
-    double residual;
+    double residual, largest;   /* mean and largest of that state */
     double *u, *lambda, *impulse, *body; /* lambda: by slots of the lanes */
     int64_t capacity, contact_capacity;
 } du_best;

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RELAXED 0.5       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
+#define RELAXED 0.4       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
 #define FIRST_MOMENTUM 6.0  /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
 #define LEAST_MOMENTUM 6.0
 #define MOST_MOMENTUM 40.0
@@ -26,7 +26,8 @@
 #define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
 #define LOOK_SOON 10      /* and while that of the sweeps, which momentum carries ahead of the stresses, is small enough or AHEAD times that */
 #define AHEAD 1.5
-#define LOOK_CALM 20      /* and while only the residual of rest is too large */
+#define LOOK_CALM 20      /* and while only the residual of rest is too large; in the first steps LOOK_EVERY */
+#define AT_REST 0.01      /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
 #define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
 typedef struct sweep {
@@ -336,18 +337,18 @@ static void judge(sweep *w)
     collect(w);
     w->converged = small_enough(w, 1);
     if (!w->converged && w->mean < y->best.residual) {
-        y->best.residual = w->mean;
+        y->best.residual = w->mean, y->best.largest = w->largest;
         copy_state(y, true);
     } else if (w->stop && !w->converged && y->best.residual < w->mean) {
         copy_state(y, false);
-        w->mean = y->best.residual;
+        w->mean = y->best.residual, w->largest = y->best.largest;
     }
-    bool worth = w->calm_mean < WORTH * w->calm_before || w->first;
+    bool worth = w->calm_mean < WORTH * w->calm_before || w->moving < AT_REST;
     w->stop |= w->converged && (calm_enough(w) || !worth);
     w->calm_before = w->converged ? w->calm_mean : INFINITY;
     w->look = false;
     w->next_look = w->iterations + LOOK_EVERY;
-    w->soon = w->iterations + (w->converged ? LOOK_CALM : LOOK_SOON);
+    w->soon = w->iterations + (!w->converged ? LOOK_SOON : w->first ? LOOK_EVERY : LOOK_CALM);
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
