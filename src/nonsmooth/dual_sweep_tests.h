@@ -215,21 +215,28 @@ static void compare_lane(const plain *p, const du_slot *slot, const du_tile *til
     }
 }
 
-static void sweeps_agree(bool own)
+static dual *make_dual(du_slot *slot, du_v *g)
 {
-    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5 }, { .beta = 0.8, .omega = 0.5, .fluid = true },
-                                         { .beta = 0.3, .omega = 0.7 } };
     dual *y = calloc(1, sizeof *y);
-    _Alignas(64) static du_slot slot[CELLS];
-    _Alignas(64) static du_v g[CELLS * WORDS];
-    _Alignas(64) static du_tile tile;
-    static plain p[DU_LANES];
-    static ns_frame frame[CELLS][DU_LANES];
+    assert_non_null(y);
     for (int t = 0; t < DU_TILE; t++)
         y->tile_same[t] = t;
     for (int n = 0; n < NS_STENCIL; n++)
         y->offset[n] = node_of(0, n);
     y->lanes.slot = slot, y->lanes.g = g;
+    return y;
+}
+
+static void sweeps_agree(bool own)
+{
+    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5 }, { .beta = 0.8, .omega = 0.5, .fluid = true },
+                                         { .beta = 0.3, .omega = 0.7 } };
+    _Alignas(64) static du_slot slot[CELLS];
+    _Alignas(64) static du_v g[CELLS * WORDS];
+    _Alignas(64) static du_tile tile;
+    static plain p[DU_LANES];
+    static ns_frame frame[CELLS][DU_LANES];
+    dual *y = make_dual(slot, g);
     du_group group = { .slot = 0, .slots = CELLS };
     for (int round = 0; round < 40; round++) {
         for (int l = 0; l < DU_LANES; l++) {
@@ -265,18 +272,13 @@ static void sweeps_are_those_of_plain_loops(void **state)
 static void rounded_apex_holds(void **state)
 {
     (void)state;
-    dual *y = calloc(1, sizeof *y);
     _Alignas(64) static du_slot slot[CELLS];
     _Alignas(64) static du_v g[CELLS * WORDS];
     _Alignas(64) static du_tile tile;
     static plain p[DU_LANES];
     static ns_frame frame[CELLS][DU_LANES];
     int bare = 0, stuck = 0, slid = 0;
-    for (int t = 0; t < DU_TILE; t++)
-        y->tile_same[t] = t;
-    for (int n = 0; n < NS_STENCIL; n++)
-        y->offset[n] = node_of(0, n);
-    y->lanes.slot = slot, y->lanes.g = g;
+    dual *y = make_dual(slot, g);
     du_group group = { .slot = 0, .slots = 1 };
     const du_manner manner = { .omega = 1 };
     for (int round = 0; round < 40; round++) {
