@@ -13,18 +13,16 @@
 #define RP_NONSMOOTH_DUAL_H
 
 #include "nonsmooth/dual_closure.h"
+#include "nonsmooth/dual_lanes.h"
 #include "nonsmooth/local.h"
 #include "nonsmooth/system.h"
 
 #define DU(name) RP_D(rp__nonsmooth_dual_##name)
 
 enum {
-    DU_SIDE = 6,                /* a block and two layers after it */
-    DU_TILE = RP_DIM == 3 ? 216 : 36,
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
     DU_SIDES = 128,             /* contacts of a dual cell with one surface, at most */
-    DU_TIE = 100,
-    DU_SUMS = 5
+    DU_TIE = 100
 };
 
 typedef struct du_nodes {
@@ -52,9 +50,8 @@ typedef struct du_room {
 
 typedef struct du_stress {
     double lambda[NS_S];        /* in the frame, cohesion added */
-    double previous[NS_S];      /* before the last sweep */
     double k, mu, cohesion, apex;
-    double weight;              /* of its residual: how full */
+    double weight;              /* of its residual: how much of a full dual cell it has, what its stress pushes with */
     double strict;              /* and how much more it counts at rest */
     double calm;                /* 1 at rest, 0 where it is strained */
     double full;                /* theta: 1 where the operator is that of the full room */
@@ -102,8 +99,8 @@ typedef struct du_warm {
 } du_warm;
 
 typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
-    double residual;
-    double *u, *lambda, *impulse, *body;
+    double residual, largest;   /* mean and largest of that state */
+    double *u, *lambda, *impulse, *body; /* lambda: by slots of the lanes */
     int64_t capacity, contact_capacity;
 } du_best;
 
@@ -131,6 +128,7 @@ typedef struct dual {
     du_contacts contacts;
     du_warm warm;
     du_best best;
+    du_lanes lanes;             /* of the solver */
     double constant[NS_STENCIL * RP_DIM]; /* the stencil of a full dual cell of size one */
     int32_t tile_neighbour[DU_TILE], tile_local[DU_TILE], offset[NS_STENCIL];
     int32_t tile_same[DU_TILE]; /* the first node of the tile that is the same: itself, but for periodic axes of one block */

@@ -252,7 +252,8 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     double calm = y->gravity > 0 ? 1 - all * sqrt(h / y->gravity) / y->params->apex_rate : 0;
     s->apex = touch && calm > 0 ? NS_COHESION_N * y->params->apex * skin * calm : 0;
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
-    s->weight = e < 1 ? e : 1;
+    double part_of_cell = s->volume * sum->bulk / (sum->volume * du_power(h)); /* of the volume of a full dual cell */
+    s->weight = part_of_cell < 1 ? part_of_cell : 1;
     double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
     s->calm = calm = calm > 0 ? calm : 0;
     s->strict = (calm + (1 - calm) * part) / part;

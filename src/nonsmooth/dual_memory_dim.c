@@ -53,8 +53,6 @@ static void free_blocks(dual *y)
         rp__base_free(*s[i].array);
         *s[i].array = NULL;
     }
-    rp__base_free(y->best.lambda);
-    y->best.lambda = NULL;
     y->block_capacity = 0;
 }
 
@@ -75,8 +73,7 @@ rp_result DU(reserve)(dual *y, int64_t particles)
         *s[i].array = rp__base_alloc_array((size_t)(blocks * s[i].per_block + s[i].extra), s[i].size);
         whole = whole && *s[i].array;
     }
-    y->best.lambda = RP_NEW_ARRAY(double, blocks *RP_BLOCK_NODES *NS_S);
-    if (!whole || !y->best.lambda) {
+    if (!whole) {
         free_blocks(y);
         return RP_OUT_OF_MEMORY;
     }
@@ -90,7 +87,7 @@ void DU(release)(dual *y)
     RP_D(rp__grid_free)(&y->grid);
     void *others[] = { y->rooms, y->bulk, y->contacts.list, y->contacts.free, y->contacts.body_velocity, y->contacts.body_previous,
                        y->contacts.body_inverse, y->warm.node, y->warm.stress, y->warm.contact_node, y->warm.contact,
-                       y->best.impulse, y->best.body, y->view_data };
+                       y->best.impulse, y->best.body, y->best.lambda, y->lanes.group, y->lanes.member, y->lanes.slot, y->lanes.g, y->view_data };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         rp__base_free(others[i]);
 }

@@ -19,13 +19,16 @@
 #include <string.h>
 
 #define RELAXED 0.4       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
-#define FIRST_MOMENTUM 12.0 /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
+#define FIRST_MOMENTUM 6.0  /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
 #define LEAST_MOMENTUM 6.0
 #define MOST_MOMENTUM 40.0
 #define JUDGE_EVERY 20    /* sweeps after which the momentum is judged by what it did */
 #define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
-
-enum { SQUARES, LARGEST, UPHILL, CALM_SQUARES, CALM_LARGEST };
+#define LOOK_SOON 10      /* and while that of the sweeps, which momentum carries ahead of the stresses, is small enough or AHEAD times that */
+#define AHEAD 1.5
+#define LOOK_CALM 20      /* and while only the residual of rest is too large; in the first steps LOOK_EVERY */
+#define AT_REST 0.01      /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
+#define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
 typedef struct sweep {
     dual *y;
@@ -35,7 +38,9 @@ typedef struct sweep {
     double most, judged;        /* largest t just now; the mean residual when it was last judged */
     double mean, largest;       /* of the last sweep or look, in units of the typical stress */
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
-    int64_t iterations, stresses, next_look;
+    double calm_before;         /* calm_mean at the look before */
+    double moving;              /* root of the mean square of the strain rate at the last look, in units of g dt / h */
+    int64_t iterations, stresses, next_look, soon; /* soon: a look, if the tolerance seems to be reached */
     bool first;                 /* one of the first, short steps */
     bool fluid;                 /* without friction: the first part of a first step */
     bool look, stop, converged, cancelled;
@@ -60,48 +65,6 @@ static void store_tile(const dual *y, int64_t block, const ns_four *tile)
 }
 
 /* ---- one stress ---- */
-
-/* Without normal stress the rounded apex still carries |lambda_T| <= mu c: the stress that stops the shear, cut to that. */
-static void shear_alone(const ns_frame *f, const double *gamma, const double *from, double most, double *to)
-{
-    double norm = 0, ab = 0, aa = 1, b[NS_T];
-    to[0] = 0;
-    /* gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. */
-    double ay = 0;
-    for (int k = 0; k < RP_DIM - 1; k++)
-        ay += f->a[k] * from[k + 1];
-    for (int k = 0; k < NS_T; k++) {
-        double a = k < RP_DIM - 1 ? f->a[k] : 0;
-        b[k] = gamma[k + 1] - f->s[k] * from[k + 1] - f->nn * a * (ay + from[0]);
-        ab += f->nn * a * b[k] / f->s[k];
-        aa += f->nn * a * a / f->s[k];
-    }
-    for (int k = 0; k < NS_T; k++) {
-        double a = k < RP_DIM - 1 ? f->a[k] : 0;
-        to[k + 1] = -(b[k] - a * ab / aa) / f->s[k];
-        norm += to[k + 1] * to[k + 1];
-    }
-    norm = sqrt(norm);
-    for (int k = 0; k < NS_T && norm > most; k++)
-        to[k + 1] *= most / norm;
-}
-
-/* The stress that obeys the law when all others stay. The rounded apex |lambda_T| <= mu sqrt(lambda_N^2 + c^2) is the cone shifted by
- * c' = sqrt(lambda_N^2 + c^2) - lambda_N, taken at the present stress. */
-NS_INLINE void local_law(ns_frame *f, const du_stress *s, bool fluid, const double *gamma, double *from, double *to)
-{
-    if (fluid || !(s->apex > 0)) {
-        ns_law(f, gamma, from, fluid ? 0 : s->mu, to);
-        return;
-    }
-    double n = from[0] > 0 ? from[0] : 0, shift = s->apex * s->apex / (sqrt(n * n + s->apex * s->apex) + n);
-    from[0] += shift;
-    ns_law(f, gamma, from, s->mu, to);
-    from[0] -= shift;
-    to[0] -= shift;
-    if (to[0] < 0)
-        shear_alone(f, gamma, from, s->mu * s->apex, to);
-}
 
 /* sum_j u_j (x) g_ij */
 NS_INLINE void gather(const double *restrict g, const ns_four *restrict tile, const int32_t *restrict at, double factor, double *restrict h)
@@ -164,48 +127,24 @@ static void push(const dual *y, int64_t i, const double *change, ns_four *tile, 
 static void add_square(double *sums, double square, double strict)
 {
     double calm = square * strict * strict;
-    sums[SQUARES] += square;
-    sums[CALM_SQUARES] += calm;
-    sums[LARGEST] = square > sums[LARGEST] ? square : sums[LARGEST];
-    sums[CALM_LARGEST] = calm > sums[CALM_LARGEST] ? calm : sums[CALM_LARGEST];
+    sums[DU_SQUARES] += square;
+    sums[DU_CALM_SQUARES] += calm;
+    sums[DU_LARGEST] = square > sums[DU_LARGEST] ? square : sums[DU_LARGEST];
+    sums[DU_CALM_LARGEST] = calm > sums[DU_CALM_LARGEST] ? calm : sums[DU_CALM_LARGEST];
 }
 
-static void visit(const sweep *w, int64_t i, ns_four *tile, const int32_t *at, double *sums)
+/* The velocity of a node of the tile, in its lane. */
+NS_INLINE double *in_lane(du_tile *tile, int t, int a, int lane)
 {
-    const dual *y = w->y;
-    du_stress *s = &y->stress[i];
-    double gamma[NS_S], from[NS_S], to[NS_S], change[NS_S], square = 0, uphill = 0;
-    strain_of(y, i, tile, at, gamma);
-    double beta = w->look ? 0 : w->beta;
-    for (int k = 0; k < NS_S; k++)
-        from[k] = s->lambda[k] + beta * (s->lambda[k] - s->previous[k]);
-    local_law(&y->frame[i], s, w->fluid && !w->look, gamma, from, to);
-    bool off = true;
-    for (int k = 0; k < NS_S; k++) {
-        square += (to[k] - from[k]) * (to[k] - from[k]);
-        off = off && to[k] == 0;
-    }
-    add_square(sums, square * s->weight * s->weight, s->strict);
-    if (w->look)
-        return;
-    double omega = off ? 1 : w->omega;
-    for (int k = 0; k < NS_S; k++) {
-        change[k] = omega * (to[k] - from[k]);
-        double now = from[k] + change[k];
-        uphill += change[k] * (now - s->lambda[k]);
-        s->previous[k] = s->lambda[k];
-        s->lambda[k] = now;
-    }
-    sums[UPHILL] += uphill;
-    push(y, i, change, tile, at);
+    return (double *)&tile->u[t][a] + lane;
 }
 
-static void visit_contact(const sweep *w, du_contact *c, ns_four *tile, double *sums)
+static void visit_contact(const sweep *w, du_contact *c, du_tile *tile, int lane, double *sums)
 {
     double v[3] = { 0 }, from[3] = { 0 }, to[3], d[3] = { 0 }, square = 0;
     for (int j = 0; j < c->count; j++)
         for (int a = 0; a < RP_DIM; a++)
-            v[a] += c->share[j] * tile[w->y->tile_same[c->at[j]]][a];
+            v[a] += c->share[j] * *in_lane(tile, w->y->tile_same[c->at[j]], a, lane);
     for (int a = 0; a < RP_DIM; a++) {
         v[a] += c->gap * c->normal[a] - c->target[a];
         from[a] = c->impulse[a] + (w->look ? 0 : w->beta) * (c->impulse[a] - c->previous[a]);
@@ -222,9 +161,10 @@ static void visit_contact(const sweep *w, du_contact *c, ns_four *tile, double *
     for (int a = 0; a < RP_DIM; a++)
         c->impulse[a] = to[a];
     for (int j = 0; j < c->count; j++) {
-        double part = c->share[j] * tile[w->y->tile_same[c->at[j]]][3] / w->dt;
+        int t = w->y->tile_same[c->at[j]];
+        double part = c->share[j] * tile->push[t][lane] / w->dt;
         for (int a = 0; a < RP_DIM; a++)
-            tile[w->y->tile_same[c->at[j]]][a] += part * d[a];
+            *in_lane(tile, t, a, lane) += part * d[a];
     }
 }
 
@@ -235,28 +175,22 @@ static void stencil_of(const dual *y, int local, int32_t *at)
         at[n] = y->tile_same[base + y->offset[n]];
 }
 
-static void sweep_block(const sweep *w, int64_t block)
+static void sweep_group(const sweep *w, const du_group *group)
 {
     const dual *y = w->y;
-    double sums[DU_SUMS] = { 0 };
-    int64_t next = y->contacts.first[block], end = y->contacts.first[block + 1];
-    if (y->active[block] || next < end) {
-        _Alignas(64) ns_four tile[DU_TILE];
-        load_tile(y, block, tile);
-        for (; next < end; next++)
-            if (y->contacts.list[next].free_body < 0)
-                visit_contact(w, &y->contacts.list[next], tile, sums);
-        for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
-            int l = __builtin_ctzll(bits);
-            int64_t i = block * RP_BLOCK_NODES + l;
-            int32_t at[NS_STENCIL];
-            stencil_of(y, l, at);
-            visit(w, i, tile, at, sums);
-        }
-        if (!w->look)
-            store_tile(y, block, tile);
-    }
-    memcpy(y->partial + DU_SUMS * block, sums, sizeof sums);
+    const du_manner manner = { .beta = w->beta, .omega = w->omega, .fluid = w->fluid, .look = w->look };
+    double sums[DU_LANES * DU_SUMS] = { 0 };
+    du_tile tile;
+    DU(load_tile)(y, group, &tile);
+    for (int l = 0; l < DU_LANES && group->block[l] >= 0; l++)
+        for (int64_t k = y->contacts.first[group->block[l]]; k < y->contacts.first[group->block[l] + 1]; k++)
+            if (y->contacts.list[k].free_body < 0)
+                visit_contact(w, &y->contacts.list[k], &tile, l, sums + l * DU_SUMS);
+    DU(sweep_group)(y, group, &manner, &tile, sums);
+    if (!w->look)
+        DU(store_tile)(y, group, &tile);
+    for (int l = 0; l < DU_LANES && group->block[l] >= 0; l++)
+        memcpy(y->partial + DU_SUMS * group->block[l], sums + l * DU_SUMS, DU_SUMS * sizeof *sums);
 }
 
 /* ---- the loop ---- */
@@ -270,12 +204,12 @@ static void share(int64_t first, int64_t last, int worker, int size, int64_t *be
 
 static void one_sweep(sweep *w, rp__exec_team *team, int worker)
 {
-    const rp__grid *grid = &w->y->grid;
-    for (int c = 0; c < grid->colours; c++) {
+    const du_lanes *lanes = &w->y->lanes;
+    for (int c = 0; c < w->y->grid.colours; c++) {
         int64_t begin, end;
-        share(grid->colour_first[c], grid->colour_first[c + 1], worker, rp__exec_team_size(team), &begin, &end);
+        share(lanes->colour_first[c], lanes->colour_first[c + 1], worker, rp__exec_team_size(team), &begin, &end);
         for (int64_t i = begin; i < end; i++)
-            sweep_block(w, grid->colour_items[i]);
+            sweep_group(w, &lanes->group[i]);
         rp__exec_team_barrier(team);
     }
 }
@@ -306,38 +240,43 @@ static void collect(sweep *w)
     double sums[DU_SUMS] = { 0 };
     for (int64_t b = 0; b < y->grid.blocks; b++) {
         const double *p = y->partial + DU_SUMS * b;
-        sums[SQUARES] += p[SQUARES];
-        sums[UPHILL] += p[UPHILL];
-        sums[LARGEST] = p[LARGEST] > sums[LARGEST] ? p[LARGEST] : sums[LARGEST];
-        sums[CALM_SQUARES] += p[CALM_SQUARES];
-        sums[CALM_LARGEST] = p[CALM_LARGEST] > sums[CALM_LARGEST] ? p[CALM_LARGEST] : sums[CALM_LARGEST];
+        sums[DU_SQUARES] += p[DU_SQUARES];
+        sums[DU_UPHILL] += p[DU_UPHILL];
+        sums[DU_LARGEST] = p[DU_LARGEST] > sums[DU_LARGEST] ? p[DU_LARGEST] : sums[DU_LARGEST];
+        sums[DU_CALM_SQUARES] += p[DU_CALM_SQUARES];
+        sums[DU_STRAINS] += p[DU_STRAINS];
+        sums[DU_CALM_LARGEST] = p[DU_CALM_LARGEST] > sums[DU_CALM_LARGEST] ? p[DU_CALM_LARGEST] : sums[DU_CALM_LARGEST];
     }
     if (y->contacts.free_count) {
         double squares = 0, most = DU(free_contacts)(w->y, w->world, w->dt, w->look ? 0 : w->beta, !w->look, &squares);
-        sums[SQUARES] += squares, sums[CALM_SQUARES] += squares;
-        sums[LARGEST] = most * most > sums[LARGEST] ? most * most : sums[LARGEST];
+        sums[DU_SQUARES] += squares, sums[DU_CALM_SQUARES] += squares;
+        sums[DU_LARGEST] = most * most > sums[DU_LARGEST] ? most * most : sums[DU_LARGEST];
     }
     double count = w->stresses > 0 ? (double)w->stresses : 1;
-    w->mean = sqrt(sums[SQUARES] / count) / y->stress_scale;
-    w->largest = sqrt(sums[LARGEST]) / y->stress_scale;
-    w->calm_mean = sqrt(sums[CALM_SQUARES] / count) / y->stress_scale;
-    w->calm_largest = sqrt(sums[CALM_LARGEST]) / y->stress_scale;
-    w->uphill = sums[UPHILL];
+    w->mean = sqrt(sums[DU_SQUARES] / count) / y->stress_scale;
+    w->largest = sqrt(sums[DU_LARGEST]) / y->stress_scale;
+    w->calm_mean = sqrt(sums[DU_CALM_SQUARES] / count) / y->stress_scale;
+    w->calm_largest = sqrt(sums[DU_CALM_LARGEST]) / y->stress_scale;
+    w->uphill = sums[DU_UPHILL];
+    if (w->look && y->gravity > 0)
+        w->moving = sqrt(sums[DU_STRAINS] / count) * y->lattice.h / (y->gravity * w->dt);
 }
 
-static bool small_enough(const sweep *w)
+static bool small_enough(const sweep *w, double times)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return w->mean <= p->tolerance && w->largest <= p->tolerance_max;
+    return w->mean <= times * p->tolerance && w->largest <= times * p->tolerance_max;
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
- * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). Where all of them rest this costs little;
- * a fifth of the sweeps is spent on it at most, but in the first steps. */
+ * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). In a step it strains by
+ * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. A fifth of the sweeps is spent on it at most, but in
+ * the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= 0.1 * p->tolerance && w->calm_largest <= 0.1 * p->tolerance_max);
+    double part = 10 * w->moving > 0.1 ? 10 * w->moving : 0.1;
+    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= part * p->tolerance && w->calm_largest <= part * p->tolerance_max);
 }
 
 static void copy_state(dual *y, bool keep)
@@ -345,11 +284,7 @@ static void copy_state(dual *y, bool keep)
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     double *u = y->nodes.u, *best = y->best.u;
     memcpy(keep ? best : u, keep ? u : best, (size_t)nodes * NS_PAD * sizeof *u);
-    for (int64_t i = 0; i < nodes; i++)
-        if (du_in_use(y, i)) {
-            double *a = y->stress[i].lambda, *b = y->best.lambda + NS_S * i;
-            memcpy(keep ? b : a, keep ? a : b, NS_S * sizeof *a);
-        }
+    DU(keep_lanes)(y, y->best.lambda, keep);
     for (int64_t k = 0; k < y->contacts.count; k++) {
         double *a = y->contacts.list[k].impulse, *b = y->best.impulse + 3 * k;
         memcpy(keep ? b : a, keep ? a : b, 3 * sizeof *a);
@@ -385,14 +320,14 @@ static void decide(sweep *w)
     if (w->iterations % JUDGE_EVERY == 0)
         judge_momentum(w);
     w->last = w->mean;
-    if (w->fluid && (small_enough(w) || 4 * w->iterations >= p->max_iterations)) {
+    if (w->fluid && (small_enough(w, 1) || 4 * w->iterations >= p->max_iterations)) {
         w->fluid = false;
         w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
         return;
     }
     w->cancelled = w->world->cancel && *w->world->cancel;
     w->stop = w->cancelled || w->iterations >= p->max_iterations;
-    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= p->min_iterations && small_enough(w) && calm_enough(w));
+    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= w->soon && small_enough(w, AHEAD));
 }
 
 /* Worker 0 after a look at the residual as it is. */
@@ -400,17 +335,20 @@ static void judge(sweep *w)
 {
     dual *y = w->y;
     collect(w);
-    w->converged = small_enough(w);
+    w->converged = small_enough(w, 1);
     if (!w->converged && w->mean < y->best.residual) {
-        y->best.residual = w->mean;
+        y->best.residual = w->mean, y->best.largest = w->largest;
         copy_state(y, true);
     } else if (w->stop && !w->converged && y->best.residual < w->mean) {
         copy_state(y, false);
-        w->mean = y->best.residual;
+        w->mean = y->best.residual, w->largest = y->best.largest;
     }
-    w->stop |= w->converged && calm_enough(w);
+    bool worth = w->calm_mean < WORTH * w->calm_before || w->moving < AT_REST;
+    w->stop |= w->converged && (calm_enough(w) || !worth);
+    w->calm_before = w->converged ? w->calm_mean : INFINITY;
     w->look = false;
     w->next_look = w->iterations + LOOK_EVERY;
+    w->soon = w->iterations + (!w->converged ? LOOK_SOON : w->first ? LOOK_EVERY : LOOK_CALM);
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
@@ -452,7 +390,6 @@ static void start_block(void *context, int64_t block, int worker)
         memcpy(change, y->stress[i].lambda, sizeof change);
         change[0] -= y->stress[i].cohesion;
         push(y, i, change, tile, at);
-        memcpy(y->stress[i].previous, y->stress[i].lambda, sizeof change);
     }
     for (int64_t k = y->contacts.first[block]; k < y->contacts.first[block + 1]; k++) {
         du_contact *c = &y->contacts.list[k];
@@ -519,7 +456,7 @@ static void count_states(const dual *y, du_report *r)
 
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report)
 {
-    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .next_look = LOOK_EVERY,
+    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .calm_before = INFINITY, .next_look = LOOK_EVERY, .soon = y->params->min_iterations,
                 .fluid = y->warm.count == 0, .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     y->best.residual = INFINITY;
@@ -530,8 +467,11 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
     memcpy(y->nodes.previous, y->nodes.u, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
     if (world->body_count)
         memcpy(y->contacts.body_previous, y->contacts.body_velocity, 6 * (size_t)world->body_count * sizeof(double));
+    RP_TRY(DU(to_lanes)(y));
+    memset(y->partial, 0, (size_t)y->grid.blocks * DU_SUMS * sizeof(double));
     if (w.stresses)
         rp__exec_team_run(iterate, &w);
+    DU(from_lanes)(y);
     if (w.cancelled)
         return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w.iterations);
     rp__exec_for(y->grid.blocks, 8, finish_block, &w);

@@ -1,0 +1,223 @@
+/* Blocks to lanes and back: groups of blocks of a colour, the packed dual cells of each, the tile of velocities that a group works on. */
+#include "nonsmooth/dual.h"
+
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- groups ---- */
+
+static int compare_members(const void *a, const void *b)
+{
+    const du_member *x = a, *y = b;
+    int many = __builtin_popcountll(y->active) - __builtin_popcountll(x->active);
+    if (many)
+        return many;
+    if (x->active != y->active)
+        return x->active < y->active ? -1 : 1;
+    if (x->full != y->full)
+        return x->full < y->full ? -1 : 1;
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static uint64_t full_cells(const dual *y, int64_t block)
+{
+    uint64_t full = 0;
+    for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
+        int l = __builtin_ctzll(bits);
+        full |= (uint64_t)(y->stress[block * RP_BLOCK_NODES + l].constant > 0) << l;
+    }
+    return full;
+}
+
+/* Blocks of a colour that have something to do, DU_LANES a group. */
+static void make_groups(dual *y)
+{
+    du_lanes *p = &y->lanes;
+    p->groups = p->slots = 0;
+    for (int c = 0; c < y->grid.colours; c++) {
+        int64_t count = 0;
+        p->colour_first[c] = p->groups;
+        for (int64_t i = y->grid.colour_first[c]; i < y->grid.colour_first[c + 1]; i++) {
+            int64_t b = y->grid.colour_items[i];
+            if (y->active[b] || y->contacts.first[b] < y->contacts.first[b + 1])
+                p->member[count++] = (du_member){ y->active[b], full_cells(y, b), b };
+        }
+        qsort(p->member, (size_t)count, sizeof *p->member, compare_members);
+        for (int64_t i = 0; i < count; i += DU_LANES)
+            for (int l = 0; l < DU_LANES; l++)
+                p->group[p->groups + i / DU_LANES].block[l] = i + l < count ? p->member[i + l].block : -1;
+        p->groups += (count + DU_LANES - 1) / DU_LANES;
+    }
+    p->colour_first[y->grid.colours] = p->groups;
+    for (int64_t k = 0; k < p->groups; k++) {
+        uint64_t places = 0;
+        for (int l = 0; l < DU_LANES; l++)
+            places |= p->group[k].block[l] < 0 ? 0 : y->active[p->group[k].block[l]];
+        p->group[k].slot = p->slots;
+        p->group[k].slots = __builtin_popcountll(places);
+        p->slots += p->group[k].slots;
+    }
+}
+
+/* ---- dual cells ---- */
+
+static int64_t cell_of(const dual *y, const du_group *group, const du_slot *s, int lane)
+{
+    int64_t block = group->block[lane];
+    return block >= 0 && (y->active[block] >> s->local & 1) ? block * RP_BLOCK_NODES + s->local : -1;
+}
+
+/* The places of a group, and which of them need an operator of their own. */
+static void place_slots(dual *y, const du_group *group)
+{
+    du_lanes *p = &y->lanes;
+    uint64_t places = 0;
+    for (int l = 0; l < DU_LANES; l++)
+        places |= group->block[l] < 0 ? 0 : y->active[group->block[l]];
+    for (int64_t k = group->slot; places; places &= places - 1, k++) {
+        du_slot *s = &p->slot[k];
+        bool full = true;
+        s->local = __builtin_ctzll(places);
+        for (int l = 0; l < DU_LANES; l++) {
+            int64_t i = cell_of(y, group, s, l);
+            full = full && (i < 0 || y->stress[i].constant > 0);
+        }
+        s->g = full ? -1 : p->g_count;
+        p->g_count += full ? 0 : NS_STENCIL * RP_DIM;
+    }
+}
+
+static void fill_lane(dual *y, du_slot *s, int l, int64_t i)
+{
+    static const du_stress no_stress = { .k = 1, .volume = 1 };
+    static const ns_frame no_frame = { .nn = 1, .s = { 1, 1 } };
+    const du_stress *from = i < 0 ? &no_stress : &y->stress[i];
+    const ns_frame *f = i < 0 ? &no_frame : &y->frame[i];
+    for (int k = 0; k < NS_S; k++)
+        s->lambda[k][l] = from->lambda[k], s->previous[k][l] = from->lambda[k];
+    for (int k = 0; k < RP_DIM * RP_DIM; k++)
+        s->r[k][l] = f->r[k];
+    for (int k = 0; k < NS_T; k++)
+        s->s[k][l] = i < 0 ? 1 : f->s[k];
+    for (int k = 0; k < RP_DIM - 1; k++)
+        s->a[k][l] = f->a[k];
+    s->nn[l] = f->nn;
+#if RP_DIM == 3
+    s->cs[l] = f->cs, s->sn[l] = f->sn;
+#endif
+    s->root[l] = f->alpha;
+    s->k[l] = from->k, s->mu[l] = from->mu, s->apex[l] = from->apex;
+    s->weight[l] = from->weight, s->strict[l] = from->strict, s->thin[l] = 1 / from->volume;
+    s->factor[l] = from->constant;
+    if (s->g < 0)
+        return;
+    double factor = 0;
+    const double *g = i < 0 ? y->constant : du_operator(y, i, &factor);
+    for (int k = 0; k < NS_STENCIL * RP_DIM; k++)
+        y->lanes.g[s->g + k][l] = factor * g[k];
+}
+
+static void fill_groups(void *context, int64_t begin, int64_t end, int worker)
+{
+    dual *y = context;
+    (void)worker;
+    for (int64_t n = begin; n < end; n++) {
+        const du_group *group = &y->lanes.group[n];
+        for (int64_t k = group->slot; k < group->slot + group->slots; k++)
+            for (int l = 0; l < DU_LANES; l++)
+                fill_lane(y, &y->lanes.slot[k], l, cell_of(y, group, &y->lanes.slot[k], l));
+    }
+}
+
+rp_result DU(to_lanes)(dual *y)
+{
+    du_lanes *p = &y->lanes;
+    if (!rp__base_grow(&p->group, &p->group_capacity, y->grid.blocks + 1, sizeof *p->group) ||
+        !rp__base_grow(&p->member, &p->member_capacity, y->grid.blocks + 1, sizeof *p->member))
+        return RP_OUT_OF_MEMORY;
+    make_groups(y);
+    if (!rp__base_grow(&p->slot, &p->slot_capacity, p->slots + 1, sizeof *p->slot) ||
+        !rp__base_grow(&y->best.lambda, &y->best.capacity, p->slots * DU_LANES * NS_S + 1, sizeof *y->best.lambda))
+        return RP_OUT_OF_MEMORY;
+    p->g_count = 0;
+    for (int64_t n = 0; n < p->groups; n++)
+        place_slots(y, &p->group[n]);
+    if (!rp__base_grow(&p->g, &p->g_capacity, p->g_count + 1, sizeof *p->g))
+        return RP_OUT_OF_MEMORY;
+    rp__exec_for(p->groups, 4, fill_groups, y);
+    return RP_OK;
+}
+
+void DU(from_lanes)(dual *y)
+{
+    for (int64_t n = 0; n < y->lanes.groups; n++) {
+        const du_group *group = &y->lanes.group[n];
+        for (int64_t q = group->slot; q < group->slot + group->slots; q++)
+            for (int l = 0; l < DU_LANES; l++) {
+                const du_slot *s = &y->lanes.slot[q];
+                int64_t i = cell_of(y, group, s, l);
+                for (int k = 0; i >= 0 && k < NS_S; k++)
+                    y->stress[i].lambda[k] = s->lambda[k][l];
+            }
+    }
+}
+
+void DU(keep_lanes)(dual *y, double *lambda, bool keep)
+{
+    for (int64_t q = 0; q < y->lanes.slots; q++) {
+        double *now = (double *)y->lanes.slot[q].lambda, *kept = lambda + q * DU_LANES * NS_S;
+        memcpy(keep ? kept : now, keep ? now : kept, DU_LANES * NS_S * sizeof *now);
+    }
+}
+
+/* ---- tiles ---- */
+
+/* Four velocities of four numbers, turned from a velocity a row to a number a row. */
+NS_INLINE void transpose(ns_four *v)
+{
+    ns_four a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6), b = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+    ns_four c = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6), d = __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
+    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    v[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+void DU(load_tile)(const dual *y, const du_group *group, du_tile *tile)
+{
+    for (int t = 0; t < DU_TILE; t++)
+        for (int half = 0; half < DU_LANES; half += 4) {
+            ns_four v[4];
+            for (int l = 0; l < 4; l++) {
+                int64_t block = group->block[half + l], j = block < 0 ? -1 : du_tile_node(y, block, t);
+                v[l] = j < 0 ? (ns_four){ 0 } : *(const ns_four *)(y->nodes.u + NS_PAD * j);
+            }
+            transpose(v);
+            for (int a = 0; a < RP_DIM; a++)
+                *(ns_four *)((double *)&tile->u[t][a] + half) = v[a];
+            *(ns_four *)((double *)&tile->push[t] + half) = v[3];
+        }
+}
+
+void DU(store_tile)(const dual *y, const du_group *group, const du_tile *tile)
+{
+    for (int t = 0; t < DU_TILE; t++) {
+        if (y->tile_same[t] != t)
+            continue;
+        for (int half = 0; half < DU_LANES; half += 4) {
+            ns_four v[4] = { { 0 } };
+            for (int a = 0; a < RP_DIM; a++)
+                v[a] = *(const ns_four *)((const double *)&tile->u[t][a] + half);
+            v[3] = *(const ns_four *)((const double *)&tile->push[t] + half);
+            transpose(v);
+            for (int l = 0; l < 4; l++) {
+                int64_t block = group->block[half + l], j = block < 0 ? -1 : du_tile_node(y, block, t);
+                if (j >= 0)
+                    *(ns_four *)(y->nodes.u + NS_PAD * j) = v[l];
+            }
+        }
+    }
+}

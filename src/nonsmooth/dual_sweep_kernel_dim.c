@@ -1,0 +1,397 @@
+/* Visits of dual cells, DU_LANES at once (dual_lanes.h): strain, law, relaxed change, velocities. The arithmetic of local.h in lanes; test_dual_sweep.c has
+ * the same in plain loops. */
+#include "nonsmooth/dual.h"
+
+#include <math.h>
+
+#define EXACT 1e-13 /* a root is found: the excess over the size of its terms */
+#define STEPS 100
+
+NS_INLINE du_v select_lanes(du_mask which, du_v a, du_v b)
+{
+    return (du_v)((which & (du_mask)a) | (~which & (du_mask)b));
+}
+
+NS_INLINE bool any_lane(du_mask which)
+{
+    int64_t all = 0;
+    for (int l = 0; l < DU_LANES; l++)
+        all |= which[l];
+    return all != 0;
+}
+
+NS_INLINE du_v root_lanes(du_v x)
+{
+    _Alignas(64) double v[DU_LANES];
+    *(du_v *)v = x;
+    for (int l = 0; l < DU_LANES; l++)
+        v[l] = sqrt(v[l]);
+    return *(du_v *)v;
+}
+
+NS_INLINE du_v abs_lanes(du_v x)
+{
+    return (du_v)((du_mask)x & INT64_MAX);
+}
+
+NS_INLINE du_v all_lanes(double x)
+{
+    return (du_v){ 0 } + x;
+}
+
+/* ---- strain and push ---- */
+
+/* The stencil of a full dual cell of size one: the node (l, j, k) of it. Zero where the node lies in the middle along the axis of the derivative. */
+static const double smooth_part[3] = { 1.0 / 6, 2.0 / 3, 1.0 / 6 }, steep_part[3] = { -0.5, 0, 0.5 };
+
+NS_INLINE bool full_weight(int n, int axis, double *weight)
+{
+    int at[3] = { n % 3, n / 3 % 3, n / 9 };
+    double product = 1;
+    for (int b = 0; b < RP_DIM; b++)
+        product *= b == axis ? steep_part[at[b]] : smooth_part[at[b]];
+    *weight = product;
+    return at[axis] != 1;
+}
+
+/* H = sum_j u_j (x) g_ij */
+NS_INLINE void gather(const du_slot *s, const du_v *g, const du_tile *tile, const int32_t *at, du_v *h)
+{
+    for (int k = 0; k < RP_DIM * RP_DIM; k++)
+        h[k] = (du_v){ 0 };
+    if (g) {
+        for (int n = 0; n < NS_STENCIL; n++)
+            for (int a = 0; a < RP_DIM; a++)
+                for (int b = 0; b < RP_DIM; b++)
+                    h[a * RP_DIM + b] += tile->u[at[n]][a] * g[n * RP_DIM + b];
+        return;
+    }
+#pragma GCC unroll 27
+    for (int n = 0; n < NS_STENCIL; n++)
+        for (int b = 0; b < RP_DIM; b++) {
+            double weight;
+            if (full_weight(n, b, &weight))
+                for (int a = 0; a < RP_DIM; a++)
+                    h[a * RP_DIM + b] += tile->u[at[n]][a] * weight;
+        }
+    for (int k = 0; k < RP_DIM * RP_DIM; k++)
+        h[k] *= s->factor;
+}
+
+/* u_j += (dt / m_j) sigma g_ij */
+NS_INLINE void scatter(const du_slot *s, const du_v *g, du_v *sigma, du_tile *tile, const int32_t *at)
+{
+    if (g) {
+        for (int n = 0; n < NS_STENCIL; n++)
+            for (int a = 0; a < RP_DIM; a++) {
+                du_v sum = sigma[a * RP_DIM] * g[n * RP_DIM];
+                for (int b = 1; b < RP_DIM; b++)
+                    sum += sigma[a * RP_DIM + b] * g[n * RP_DIM + b];
+                tile->u[at[n]][a] += tile->push[at[n]] * sum;
+            }
+        return;
+    }
+    for (int k = 0; k < RP_DIM * RP_DIM; k++)
+        sigma[k] *= s->factor;
+#pragma GCC unroll 27
+    for (int n = 0; n < NS_STENCIL; n++)
+        for (int a = 0; a < RP_DIM; a++) {
+            du_v sum = { 0 };
+            for (int b = 0; b < RP_DIM; b++) {
+                double weight;
+                if (full_weight(n, b, &weight))
+                    sum += sigma[a * RP_DIM + b] * weight;
+            }
+            tile->u[at[n]][a] += tile->push[at[n]] * sum;
+        }
+}
+
+/* c = x^T y, with x or y turned round as asked. */
+NS_INLINE void turn_in(const du_v *r, const du_v *h, du_v *m)
+{
+    du_v t[RP_DIM * RP_DIM];
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++) {
+            t[i * RP_DIM + j] = h[i * RP_DIM] * r[j];
+            for (int k = 1; k < RP_DIM; k++)
+                t[i * RP_DIM + j] += h[i * RP_DIM + k] * r[k * RP_DIM + j];
+        }
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++) {
+            m[i * RP_DIM + j] = r[i] * t[j];
+            for (int k = 1; k < RP_DIM; k++)
+                m[i * RP_DIM + j] += r[k * RP_DIM + i] * t[k * RP_DIM + j];
+        }
+}
+
+NS_INLINE void turn_out(const du_v *r, const du_v *m, du_v *h)
+{
+    du_v t[RP_DIM * RP_DIM];
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++) {
+            t[i * RP_DIM + j] = m[i * RP_DIM] * r[j * RP_DIM];
+            for (int k = 1; k < RP_DIM; k++)
+                t[i * RP_DIM + j] += m[i * RP_DIM + k] * r[j * RP_DIM + k];
+        }
+    for (int i = 0; i < RP_DIM; i++)
+        for (int j = 0; j < RP_DIM; j++) {
+            h[i * RP_DIM + j] = r[i * RP_DIM] * t[j];
+            for (int k = 1; k < RP_DIM; k++)
+                h[i * RP_DIM + j] += r[i * RP_DIM + k] * t[k * RP_DIM + j];
+        }
+}
+
+/* Coefficients in the frame of a tensor in it, and back: ns_frame_coefficients, ns_frame_tensor. */
+NS_INLINE void coefficients(const du_slot *s, const du_v *m, du_v *y)
+{
+#if RP_DIM == 3
+    du_v b = 0.5 * (m[0] - m[4]), c = (2 * m[8] - m[0] - m[4]) * 0.28867513459481288225;
+    y[0] = (m[0] + m[4] + m[8]) * 0.40824829046386301637;
+    y[1] = s->cs * b + s->sn * c;
+    y[2] = s->cs * c - s->sn * b;
+    y[3] = 0.5 * (m[1] + m[3]);
+    y[4] = 0.5 * (m[2] + m[6]);
+    y[5] = 0.5 * (m[5] + m[7]);
+#else
+    (void)s;
+    y[0] = 0.5 * (m[0] + m[3]);
+    y[1] = 0.5 * (m[0] - m[3]);
+    y[2] = 0.5 * (m[1] + m[2]);
+#endif
+}
+
+NS_INLINE void tensor(const du_slot *s, const du_v *y, du_v *m)
+{
+#if RP_DIM == 3
+    du_v b = s->cs * y[1] - s->sn * y[2], c = s->sn * y[1] + s->cs * y[2];
+    du_v base = 0.81649658092772603273 * y[0] - 0.57735026918962576451 * c;
+    m[0] = base + b, m[4] = base - b;
+    m[8] = 0.81649658092772603273 * y[0] + 1.15470053837925152902 * c;
+    m[1] = m[3] = y[3];
+    m[2] = m[6] = y[4];
+    m[5] = m[7] = y[5];
+#else
+    (void)s;
+    m[0] = y[0] + y[1], m[3] = y[0] - y[1];
+    m[1] = m[2] = y[2];
+#endif
+}
+
+/* ---- the law ---- */
+
+/* ns_secular_root in the lanes of `open`: the root alpha of |y| + mu a·y = target, y = -c / (s + alpha). A lane that is done stays as it is. */
+NS_INLINE du_v secular_root(du_slot *f, const du_v *c, du_v mu, du_v target, du_mask open, du_v *y)
+{
+    du_v cc = c[0] * c[0], scs = c[0] * c[0] * f->s[0], na = f->a[0] * f->a[0], least = f->s[0], norm = { 0 };
+    for (int k = 1; k < NS_T; k++) {
+        cc += c[k] * c[k], scs += c[k] * c[k] * f->s[k];
+        least = select_lanes(f->s[k] < least, f->s[k], least);
+    }
+    for (int k = 1; k < RP_DIM - 1; k++)
+        na += f->a[k] * f->a[k];
+    du_v steep = 1 + mu * root_lanes(na), length = root_lanes(cc);
+    du_v low = { 0 }, high = length * steep / target, alpha = f->root;
+    du_mask lost = ~((alpha > 0) & (alpha < high)) & open;
+    if (any_lane(lost)) {
+        du_v guess = length / target - scs / cc;
+        guess = select_lanes(guess > 1e-3 * least, guess, 1e-3 * least);
+        guess = select_lanes(guess < high, guess, 0.5 * high);
+        alpha = select_lanes(lost, guess, alpha);
+    }
+    for (int step = 0; step < STEPS && any_lane(open); step++) {
+        du_v inverse[NS_T], now[NS_T], yy = { 0 }, ay = { 0 }, yyi = { 0 }, ayi = { 0 };
+        for (int k = 0; k < NS_T; k++) {
+            inverse[k] = 1 / (f->s[k] + alpha);
+            now[k] = -c[k] * inverse[k];
+            yy += now[k] * now[k];
+            yyi += now[k] * now[k] * inverse[k];
+            if (k < RP_DIM - 1)
+                ay += f->a[k] * now[k], ayi += f->a[k] * now[k] * inverse[k];
+        }
+        du_v here = root_lanes(yy), p = here + mu * ay, excess = p - target, size = here * steep + target;
+        du_mask above = excess > 0;
+        low = select_lanes(above & open, alpha, low);
+        high = select_lanes(~above & open, alpha, high);
+        du_mask found = (abs_lanes(excess) <= EXACT * size) | ~(high - low > 1e-15 * high);
+        du_v slope = yyi / here + mu * ayi, next = alpha + p * excess / (slope * target), way = next - alpha;
+        du_mask near = (abs_lanes(excess) <= NS_NEAR * size) & (abs_lanes(way) <= NS_NEAR * (least + alpha)) & (next > 0) & ~found;
+        /* y(next) = y (1 - way / (s + alpha)) to first order */
+        du_v by = select_lanes(near, way, all_lanes(0)), square = { 0 };
+        for (int k = 0; k < NS_T; k++) {
+            now[k] -= by * inverse[k] * now[k];
+            square += now[k] * now[k];
+        }
+        here = select_lanes(near, root_lanes(square), here);
+        for (int k = 0; k < NS_T; k++)
+            y[k] = select_lanes(open, now[k], y[k]);
+        norm = select_lanes(open, here, norm);
+        alpha = select_lanes(near & open, next, alpha);
+        open &= ~(found | near);
+        du_mask good = (slope > 0) & (p > 0) & (next > low) & (next < high);
+        if (step > 12 && step % 3 == 0)
+            good = good & 0;
+        if (any_lane(~good & open)) {
+            du_v side = select_lanes(high > least, root_lanes(high) * root_lanes(1e-3 * least), 1e-3 * high);
+            side = select_lanes(low > 0, root_lanes(low) * root_lanes(high), side);
+            side = select_lanes((side > low) & (side < high), side, 0.5 * (low + high));
+            next = select_lanes(good, next, side);
+        }
+        alpha = select_lanes(open, next, alpha);
+    }
+    f->root = alpha;
+    return norm;
+}
+
+/* ns_law: the stress in the cone that obeys Coulomb's law when all others stay. */
+NS_INLINE void cone_law(du_slot *f, const du_v *gamma, const du_v *from, du_v mu, du_v *to)
+{
+    du_v ay = f->a[0] * from[1], c[NS_T], y[NS_T], yy = { 0 };
+    for (int k = 1; k < RP_DIM - 1; k++)
+        ay += f->a[k] * from[k + 1];
+    du_v bn = gamma[0] - f->nn * (from[0] + ay);
+    du_mask off = bn >= 0;
+    ay = (du_v){ 0 };
+    for (int k = 0; k < NS_T; k++) {
+        c[k] = gamma[k + 1] - f->s[k] * from[k + 1];
+        if (k < RP_DIM - 1)
+            c[k] -= f->a[k] * gamma[0];
+        y[k] = -c[k] / f->s[k];
+        yy += y[k] * y[k];
+        if (k < RP_DIM - 1)
+            ay += f->a[k] * y[k];
+    }
+    du_v beta = -bn / f->nn, n = beta - ay;
+    du_mask slide = ~((yy <= mu * mu * n * n) & (n >= 0)) & ~off, rough = mu > 1e-100;
+    if (any_lane(slide)) {
+        du_v norm = secular_root(f, c, mu, mu * beta, slide & rough, y);
+        n = select_lanes(slide, select_lanes(rough, norm / mu, beta), n);
+        for (int k = 0; k < NS_T; k++)
+            y[k] = select_lanes(slide & ~rough, all_lanes(0), y[k]);
+    }
+    to[0] = select_lanes(off, all_lanes(0), n);
+    for (int k = 0; k < NS_T; k++)
+        to[k + 1] = select_lanes(off, all_lanes(0), y[k]);
+}
+
+/* Without normal stress the rounded apex still carries |lambda_T| <= most: the stress that stops the shear, cut to that.
+ * gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. */
+NS_INLINE void shear_alone(const du_slot *f, const du_v *gamma, const du_v *from, du_v most, du_mask which, du_v *to)
+{
+    du_v ay = f->a[0] * from[1], ab = { 0 }, aa = all_lanes(1), b[NS_T], t[NS_T], norm = { 0 };
+    for (int k = 1; k < RP_DIM - 1; k++)
+        ay += f->a[k] * from[k + 1];
+    for (int k = 0; k < NS_T; k++) {
+        b[k] = gamma[k + 1] - f->s[k] * from[k + 1];
+        if (k < RP_DIM - 1) {
+            b[k] -= f->nn * f->a[k] * (ay + from[0]);
+            ab += f->nn * f->a[k] * b[k] / f->s[k];
+            aa += f->nn * f->a[k] * f->a[k] / f->s[k];
+        }
+    }
+    for (int k = 0; k < NS_T; k++) {
+        t[k] = -(k < RP_DIM - 1 ? b[k] - f->a[k] * ab / aa : b[k]) / f->s[k];
+        norm += t[k] * t[k];
+    }
+    norm = root_lanes(norm);
+    du_v cut = select_lanes(norm > most, most / norm, all_lanes(1));
+    to[0] = select_lanes(which, all_lanes(0), to[0]);
+    for (int k = 0; k < NS_T; k++)
+        to[k + 1] = select_lanes(which, cut * t[k], to[k + 1]);
+}
+
+/* The rounded apex |lambda_T| <= mu sqrt(lambda_N^2 + c^2) is the cone shifted by c' = sqrt(lambda_N^2 + c^2) - lambda_N, taken at the present stress. */
+NS_INLINE void local_law(du_slot *s, bool fluid, const du_v *gamma, du_v *from, du_v *to)
+{
+    du_mask rounded = s->apex > 0;
+    if (fluid || !any_lane(rounded)) {
+        cone_law(s, gamma, from, fluid ? all_lanes(0) : s->mu, to);
+        return;
+    }
+    du_v n = select_lanes(from[0] > 0, from[0], all_lanes(0));
+    du_v shift = select_lanes(rounded, s->apex * s->apex / (root_lanes(n * n + s->apex * s->apex) + n), all_lanes(0)), plain = from[0];
+    from[0] = plain + shift;
+    cone_law(s, gamma, from, s->mu, to);
+    from[0] = plain;
+    to[0] -= shift;
+    du_mask bare = rounded & (to[0] < 0);
+    if (any_lane(bare))
+        shear_alone(s, gamma, from, s->mu * s->apex, bare, to);
+}
+
+/* ---- a visit ---- */
+
+typedef struct totals {
+    du_v sum[DU_SUMS];
+} totals;
+
+NS_INLINE void count(const du_slot *s, const du_v *from, const du_v *to, totals *t, du_mask *off)
+{
+    du_v square = { 0 };
+    *off = to[0] == 0;
+    for (int k = 0; k < NS_S; k++) {
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+        *off &= to[k] == 0;
+    }
+    square *= s->weight * s->weight;
+    du_v calm = square * s->strict * s->strict;
+    t->sum[DU_SQUARES] += square;
+    t->sum[DU_CALM_SQUARES] += calm;
+    t->sum[DU_LARGEST] = select_lanes(square > t->sum[DU_LARGEST], square, t->sum[DU_LARGEST]);
+    t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
+}
+
+NS_INLINE void count_strain(const du_slot *s, const du_v *gamma, totals *t)
+{
+    du_v all = (gamma[0] - s->k) * (gamma[0] - s->k), scale = 2 * s->weight * s->thin;
+    for (int k = 1; k < NS_S; k++)
+        all += gamma[k] * gamma[k];
+    t->sum[DU_STRAINS] += scale * scale * all;
+}
+
+static void visit(const dual *y, du_slot *s, const du_manner *manner, du_tile *tile, totals *t)
+{
+    const du_v *g = s->g < 0 ? NULL : y->lanes.g + s->g;
+    du_v h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], gamma[NS_S], from[NS_S], to[NS_S], change[NS_S];
+    int32_t at[NS_STENCIL];
+    int base = du_tile_base(s->local);
+    for (int n = 0; n < NS_STENCIL; n++)
+        at[n] = y->tile_same[base + y->offset[n]];
+    gather(s, g, tile, at, h);
+    turn_in(s->r, h, m);
+    coefficients(s, m, gamma);
+    gamma[0] += s->k;
+    double beta = manner->look ? 0 : manner->beta;
+    for (int k = 0; k < NS_S; k++)
+        from[k] = s->lambda[k] + beta * (s->lambda[k] - s->previous[k]);
+    local_law(s, manner->fluid && !manner->look, gamma, from, to);
+    du_mask off;
+    count(s, from, to, t, &off);
+    if (manner->look) {
+        count_strain(s, gamma, t);
+        return;
+    }
+    du_v omega = select_lanes(off, all_lanes(1), all_lanes(manner->omega));
+    for (int k = 0; k < NS_S; k++) {
+        change[k] = omega * (to[k] - from[k]);
+        du_v now = from[k] + change[k];
+        t->sum[DU_UPHILL] += change[k] * (now - s->lambda[k]);
+        s->previous[k] = s->lambda[k];
+        s->lambda[k] = now;
+    }
+    tensor(s, change, m);
+    turn_out(s->r, m, h);
+    scatter(s, g, h, tile, at);
+}
+
+void DU(sweep_group)(const dual *y, const du_group *group, const du_manner *manner, du_tile *tile, double *sums)
+{
+    totals t = { 0 };
+    for (int64_t k = 0; k < group->slots; k++)
+        visit(y, &y->lanes.slot[group->slot + k], manner, tile, &t);
+    for (int l = 0; l < DU_LANES; l++)
+        for (int k = 0; k < DU_SUMS; k++) {
+            double *to = sums + l * DU_SUMS + k, value = t.sum[k][l];
+            bool largest = k == DU_LARGEST || k == DU_CALM_LARGEST;
+            *to = !largest ? *to + value : value > *to ? value : *to;
+        }
+}
