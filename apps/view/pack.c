@@ -81,6 +81,7 @@ void wire_buffer_free(wire_buffer *b)
     free(b->chosen);
     free(b->values);
     free(b->radii);
+    free(b->colours);
     free(b->more);
     free(b->known);
     memset(b, 0, sizeof *b);
@@ -126,7 +127,7 @@ uint8_t *wire_more_room(wire_buffer *b, size_t count)
 /* ---- packing ---- */
 
 typedef struct planes {
-    const rp_field_view *position, *volume, *material, *id;
+    const rp_field_view *position, *volume, *material, *id, *radius;
 } planes;
 
 /* Planes of doubles, as positions and volumes are everywhere but in frames of other programs; NULL: of another type. */
@@ -278,13 +279,27 @@ static void pack_values(const wire_buffer *b, int64_t count, double low, double 
     }
 }
 
+static double own_radii(const rp_field_view *radius, int64_t n, wire_buffer *b, bool *alike)
+{
+    float largest = 0, smallest = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        float r = b->radii[i] = (float)wire_number(radius, 0, i);
+        largest = r > largest ? r : largest;
+        smallest = r < smallest ? r : smallest;
+    }
+    *alike = largest - smallest < 1e-4f * largest;
+    return (double)largest;
+}
+
 /* Radii into b->radii; the largest. *alike: there is but one. Materials differ by a factor: radius = k volume^(1/3). */
 static double find_radii(const wire_content *c, const rp_sim_def *sim, const planes *p, wire_buffer *b, bool *alike)
 {
     int64_t n = c->frame->count;
     *alike = true;
-    if (c->fine || !p->volume || n == 0)
+    if (c->fine || n == 0 || !(p->volume || p->radius))
         return c->fine ? c->fine->radius : n ? 0.25 * sim->cell_size : 0;
+    if (p->radius) /* grains one by one know theirs */
+        return own_radii(p->radius, n, b, alike);
     const double *volume = doubles(p->volume, 0);
     if (!volume) {
         for (int64_t i = 0; i < n; i++)
@@ -388,7 +403,8 @@ void wire_thin(wire_buffer *b, uint32_t times)
     wire_seal(b->bytes, b->size);
 }
 
-static rp_result pack_more(const wire_content *c, const rp_sim_def *sim, const wire_wish *wish, wire_header *h, wire_buffer *b)
+static rp_result pack_more(const wire_content *c, const rp_sim_def *sim, const wire_palette *palette, const wire_wish *wish, const uint8_t *colour,
+                           wire_header *h, wire_buffer *b)
 {
     b->more_size = 0;
     rp_result result = RP_OK;
@@ -396,6 +412,10 @@ static rp_result pack_more(const wire_content *c, const rp_sim_def *sim, const w
     if (c->fibres && c->fibres->count > 0) {
         result = wire_pack_fibres(c->fibres, sim, wish, h, b);
         h->flags |= WIRE_FIBRES;
+    } else if (!c->fine && h->count > 0) {
+        bool capsules;
+        result = wire_pack_capsules(c->frame, palette, h, colour, b, &capsules);
+        h->flags |= capsules ? WIRE_FIBRES : 0;
     }
     if (result == RP_OK && wish->arrows[0])
         result = wire_pack_arrows(c, wish->arrows, h, b, &arrows);
@@ -423,7 +443,7 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
 {
     const rp_frame *frame = content->frame;
     planes p = { rp_frame_field(frame, "position"), rp_frame_field(frame, "volume"), rp_frame_field(frame, "material"),
-                 rp_frame_field(frame, "id") };
+                 rp_frame_field(frame, "id"), rp_frame_field(frame, "radius") };
     int64_t all = content->fine ? content->fine->count : frame->count;
     if (all > INT32_MAX)
         return RP_TOO_LARGE;
@@ -448,14 +468,21 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
     double largest = find_radii(content, sim, &p, out, &alike);
     h.radius = (float)largest;
     rp_result result = colour_by(content, wish->field, out, &values);
-    if (result == RP_OK)
-        result = pack_more(content, sim, wish, &h, out);
     if (result != RP_OK)
         return result;
     bool tones = !content->fine && h.count <= WIRE_MOST_TONES;
     h.flags |= (values ? WIRE_VALUE : WIRE_PALETTE) | (alike ? 0 : WIRE_RADIUS) | (tones ? WIRE_TONE : 0);
-    if (!byte_room(out, wire_size(&h)))
+    if (!array_room((void **)&out->colours, &out->colours_room, h.count, 1))
         return RP_OUT_OF_MEMORY;
+    if (values)
+        pack_values(out, h.count, low, high, out->colours);
+    else
+        pack_palette(content, &p, palette, out, h.count, out->colours);
+    result = pack_more(content, sim, palette, wish, out->colours, &h, out);
+    if (result == RP_OK && !byte_room(out, wire_size(&h)))
+        result = RP_OUT_OF_MEMORY;
+    if (result != RP_OK)
+        return result;
     wire_write_header(&h, out->bytes);
     uint8_t *to = out->bytes + WIRE_HEADER + WIRE_LOOK;
     pack_bodies(frame, to);
@@ -463,10 +490,7 @@ rp_result wire_pack(const wire_content *content, const rp_sim_def *sim, const wi
     if (h.count > 0)
         pack_positions(content, p.position, out, &h, to);
     to += (size_t)h.count * 6;
-    if (values)
-        pack_values(out, h.count, low, high, to);
-    else
-        pack_palette(content, &p, palette, out, h.count, to);
+    memcpy(to, out->colours, h.count);
     to += h.count;
     if (!alike)
         pack_radii(out, h.count, largest, to);

@@ -38,7 +38,7 @@ static rp_result fibre_colours(const rp_fibres_view *f, const rp_sim_def *sim, u
     return RP_OK;
 }
 
-/* u32 fibres, u32 nodes, f32 largest radius, u32 1: the last byte of a node is a value; a fibre: u32 nodes, u8 × 4 colour; a node:
+/* u32 fibres, u32 nodes, f32 largest radius, u32 flags (1: the last byte of a node is a value, 2: ends are round); a fibre: u32 nodes, u8 × 4 colour; a node:
  * u16 × 3 position, u8 radius in 255ths of the largest, u8 value. */
 rp_result wire_pack_fibres(const rp_fibres_view *f, const rp_sim_def *sim, const wire_wish *wish, const wire_header *h, wire_buffer *b)
 {
@@ -67,6 +67,49 @@ rp_result wire_pack_fibres(const rp_fibres_view *f, const rp_sim_def *sim, const
         *to++ = (uint8_t)(part >= 255 ? 255 : part > 0 ? part : 0);
     }
     return result;
+}
+
+/* ---- capsules ---- */
+
+/* Half the length of the axis, from the volume 4/3 pi r³ + 2 pi r² h (in 2D pi r² + 4 r h). */
+static double half_length(double volume, double r, int dim)
+{
+    const double pi = 3.14159265358979323846;
+    return dim == 2 ? (volume - pi * r * r) / (4 * r) : (volume - 4.0 / 3 * pi * r * r * r) / (2 * pi * r * r);
+}
+
+rp_result wire_pack_capsules(const rp_frame *frame, const wire_palette *palette, const wire_header *h, const uint8_t *colour, wire_buffer *b, bool *any)
+{
+    const rp_field_view *x = rp_frame_field(frame, "position"), *radius = rp_frame_field(frame, "radius"), *axis = rp_frame_field(frame, "axis"),
+                        *volume = rp_frame_field(frame, "volume");
+    bool values = (h->flags & WIRE_VALUE) != 0;
+    *any = false;
+    for (int64_t i = 0; x && radius && axis && volume && i < frame->count && !*any; i++) {
+        double r = wire_number(radius, 0, i);
+        *any = r > 0 && half_length(wire_number(volume, 0, i), r, frame->dim) > 1e-3 * r;
+    }
+    if (!*any)
+        return RP_OK;
+    uint8_t *to = wire_more_room(b, 16 + 24 * (size_t)h->count), *node = to + 16 + 8 * (size_t)h->count;
+    if (!to)
+        return RP_OUT_OF_MEMORY;
+    to = wire_put(wire_put_float(wire_put(wire_put(to, h->count, 4), 2 * (uint64_t)h->count, 4), h->radius), values ? 3 : 2, 4);
+    for (int64_t k = 0; k < h->count; k++) {
+        int64_t i = b->index ? b->index[k] : k;
+        double r = wire_number(radius, 0, i), length = fmax(0, half_length(wire_number(volume, 0, i), r, frame->dim)) + 1e-6 * r;
+        to = wire_put(to, 2, 4);
+        for (int c = 0; c < 3; c++)
+            *to++ = values ? 128 : palette->colours[colour[k]][c];
+        *to++ = 255;
+        for (int e = -1; e <= 1; e += 2) {
+            for (int d = 0; d < 3; d++)
+                node = wire_put(node, wire_quantise(wire_number(x, d, i) + e * length * wire_number(axis, d, i), (double)h->lower[d], (double)h->size[d]), 2);
+            double part = h->radius > 0 ? 255 * r / (double)h->radius + 0.5 : 255;
+            *node++ = (uint8_t)(part >= 255 ? 255 : part >= 1 ? part : 1);
+            *node++ = values ? colour[k] : 0;
+        }
+    }
+    return RP_OK;
 }
 
 /* ---- arrows ---- */

@@ -261,6 +261,9 @@ static void wanted_fields(const play_feed *p, char *out, size_t size)
 {
     const char *const also[2] = { p->wish.field, p->wish.arrows };
     size_t n = (size_t)snprintf(out, size, "%s", usual_fields);
+    for (int f = 0; f < p->first.field_count; f++) /* sizes and directions of grains one by one */
+        if (strcmp(p->first.fields[f].info.name, "radius") == 0 || strcmp(p->first.fields[f].info.name, "axis") == 0)
+            n += (size_t)snprintf(out + n, size - n, " %s", p->first.fields[f].info.name);
     for (int k = 0; k < 2; k++) {
         const char *dot = strrchr(also[k], '.');
         int length = dot ? (int)(dot - also[k]) : (int)strlen(also[k]);

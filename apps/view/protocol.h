@@ -95,9 +95,10 @@ typedef struct wire_buffer {
     int32_t *chosen;
     double *values;
     float *radii;
+    uint8_t *colours;
     uint8_t *more;             /* fibres and arrows */
     size_t more_size, more_room;
-    int64_t chosen_room, values_room, radii_room;
+    int64_t chosen_room, values_room, radii_room, colours_room;
     uint16_t *known;           /* by id: material + 1 and the colour that was chosen, 0: not yet */
     int64_t known_room;
 } wire_buffer;
@@ -156,6 +157,8 @@ uint8_t *wire_put(uint8_t *to, uint64_t value, int bytes); /* little endian; ret
 uint8_t *wire_put_float(uint8_t *to, float value);
 /* Fibres and arrows behind b->more; the flags they set. */
 rp_result wire_pack_fibres(const rp_fibres_view *fibres, const rp_sim_def *sim, const wire_wish *wish, const wire_header *h, wire_buffer *b);
+/* Grains that are capsules, as fibres of one piece with round ends; *any false: they are balls. `colour`: a byte each of the grains sent. */
+rp_result wire_pack_capsules(const rp_frame *frame, const wire_palette *palette, const wire_header *h, const uint8_t *colour, wire_buffer *b, bool *any);
 rp_result wire_pack_arrows(const wire_content *content, const char *field, const wire_header *h, wire_buffer *b, bool *any);
 /* Value of a node of a fibre by the name of its field; false: fibres have no such field. */
 bool wire_fibre_value(const rp_fibres_view *fibres, const char *field, int64_t node, double *value);

@@ -62,7 +62,7 @@ function readMore(f, buffer, at) {
   const view = new DataView(buffer);
   if (f.flags & FLAG_FIBRES) {
     const count = view.getUint32(at, true), nodes = view.getUint32(at + 4, true), fibres = at + 16, first = fibres + 8 * count;
-    f.fibres = { count, nodes, radius: view.getFloat32(at + 8, true), values: view.getUint32(at + 12, true) === 1, kinds: new DataView(buffer, fibres, 8 * count),
+    f.fibres = { count, nodes, radius: view.getFloat32(at + 8, true), values: (view.getUint32(at + 12, true) & 1) !== 0, round: (view.getUint32(at + 12, true) & 2) !== 0, kinds: new DataView(buffer, fibres, 8 * count),
       positions: new Uint16Array(buffer, first, 4 * nodes), bytes: new Uint8Array(buffer, first, 8 * nodes) };
     at = first + 8 * nodes;
   }
@@ -74,7 +74,7 @@ function readMore(f, buffer, at) {
 
 /* Pieces of fibres from node to node: x y z and radius of both ends (negative where the fibre ends there, cut off flat), and the colour bytes r g b a: a below 255: a value instead. */
 function fibrePieces(f) {
-  const { count, nodes, positions: q, bytes, kinds, radius, values } = f.fibres, pieces = Math.max(0, nodes - count);
+  const { count, nodes, positions: q, bytes, kinds, radius, values, round } = f.fibres, pieces = Math.max(0, nodes - count);
   const ends = new Float32Array(8 * pieces), colours = new Uint8Array(4 * pieces);
   let n = 0, node = 0;
   for (let k = 0; k < count; k++) {
@@ -83,7 +83,7 @@ function fibrePieces(f) {
       for (let e = 0; e < 2; e++) {
         for (let d = 0; d < 3; d++)
           ends[8 * n + 4 * e + d] = f.lower[d] + f.size[d] * q[4 * (node + e) + d] / 65535;
-        ends[8 * n + 4 * e + 3] = (node + e === begin || node + e === last ? -1 : 1) * radius * bytes[8 * (node + e) + 6] / 255;
+        ends[8 * n + 4 * e + 3] = (!round && (node + e === begin || node + e === last) ? -1 : 1) * radius * bytes[8 * (node + e) + 6] / 255;
       }
       if (values)
         colours[4 * n] = bytes[8 * node + 7];

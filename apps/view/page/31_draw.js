@@ -282,7 +282,10 @@ class Drawer {
     return options.sand && f && f.tones && f.count && f.stride === 1 && !(f.flags & FLAG_TWO) ? Math.max(1, Math.min(28, Math.round(3e5 / f.count))) : 1;
   }
 
+  /* Grains that are capsules come as rods: no balls in them. */
   drawGrains(split) {
+    if (this.frame.fibres && this.frame.fibres.round)
+      return;
     this.gl.bindVertexArray(this.grains.array);
     this.gl.drawArraysInstanced(this.gl.POINTS, 0, this.grains.count, split);
   }
@@ -299,7 +302,7 @@ class Drawer {
     }
     if (options.fibres)
       this.drawFibres(this.fibreShadow, options, view, proj, s.size, 1);
-    if (options.bodies)
+    if (options.bodies && this.scene.dim === 3) /* those of a section are as thick as they come out: their shadows would mean nothing */
       this.eachBody((m, model) => {
         if (m.body.container)
           return;
