@@ -236,8 +236,8 @@ static double shear_rate(const rp__elastoplastic_volumes *v, int64_t i)
  * lands, what was gained in the fall is more than there is room, and closes to a packing of three and more. So the packing e that the
  * grid sees has a say, beyond the 5 % that sampling makes of it (as with the dual elements of nonsmooth, docs/dual.md, whose law and
  * constants these are):
- *   the gain is at most the gap there is,          gain <= max(0, -ln e) + delta;
- *   what is too tight and sheared dilates,         d tr e = -z |shear rate| dt,  z = K (ln e - delta), at most mu^.
+ *   what is too tight has no gap,                  gain = 0;
+ *   and dilates where it is sheared,               d tr e = -z |shear rate| dt,  z = K (ln e - delta), at most mu^.
  * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies, where the
  * grid sees the room behind them too, e is too small and nothing happens either. */
 #define DEAD_BAND 0.05
@@ -254,8 +254,8 @@ void rp__elastoplastic_settle(const rp__elastoplastic_volumes *v, int64_t i, con
     if (!(around->density > 0))
         return; /* implicit steps do not ask the grid */
     double tight = log(fmax(1e-9, around->density * v->grains[i] * law->inverse_fraction / v->mass[i])), over = tight - DEAD_BAND;
-    v->gain[i] = (float)fmin((double)v->gain[i], fmax(0, -tight) + DEAD_BAND);
     if (over > 0) {
+        v->gain[i] = 0;
         double friction = law->cone * v->step->dim / RP_SQRT2, z = fmin(DILATANCY * over, friction);
         add_theta(v, i, -z * shear_rate(v, i) * around->time);
     }
