@@ -23,7 +23,7 @@ typedef struct measure_line {
 static const option options[] = {
     { "--rates", 0, OPT_TEXT, AT(rates), "I,I,...", "inertial numbers, best from slow to fast (default: 0.02,0.05,0.1,0.2)" },
     { "--strain", 0, OPT_REAL, AT(strain), "S", "shear measured at each rate, beyond what is left to settle (default: 2)" },
-    { "--wide", 0, OPT_INT, AT(wide), "N", "grains along the flow (default: 20 in 2D, 12 in 3D; 8 across)" },
+    { "--wide", 0, OPT_INT, AT(wide), "N", "grains along the flow, a multiple of 4 (default: 20 in 2D, 12 in 3D; 8 across)" },
     { "--high", 0, OPT_INT, AT(high), "N", "grains between the plates (default: 14 in 2D, 10 in 3D)" },
     { "--continuum", 'c', OPT_FLAG, AT(continuum), NULL, "then runs the scene with grains and with the continuum `nonsmooth`, and compares them" },
     { "--cell", 0, OPT_REAL, AT(cell), "D", "cells of the continuum, in grain diameters (default: 2.5)" },
@@ -283,7 +283,7 @@ static int measure_main(int argc, char **argv)
         code = EXIT_FAILED;
     } else {
         cell.dim = def->dim;
-        cell.wide = line.wide ? line.wide : def->dim == 2 ? 20 : 12;
+        cell.wide = line.wide ? (line.wide + 3) / 4 * 4 : /* a periodic axis has a multiple of four cells */ def->dim == 2 ? 20 : 12;
         cell.high = line.high ? line.high : def->dim == 2 ? 14 : 10;
         cell.deep = 8;
         cell.strain = line.strain;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STRICTEST 1e-5 /* of the tolerances */
-enum { FIRST_SWEEPS = 200 }; /* of Gauss-Seidel, before Cadoux's fixed point takes over */
+enum { STAGE = 200 }; /* sweeps of Gauss-Seidel, after which their gain is judged */
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
 /* Root mean square of the velocities at the beginning of the step. */
@@ -43,21 +43,25 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
 }
 
 /* Sweeps of Gauss-Seidel are fastest while they gain, but in impacts they may run in circles for ever (Coulomb's law is no minimum of
- * anything): the fixed point of Cadoux, convex inside, goes on from the best they met. */
+ * anything): where a stage of them does not halve the residual, the fixed point of Cadoux, convex inside, goes on from the best they met. */
 static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
 {
-    int64_t most = options->max_iterations;
-    bool staged = options->solver == RP_FRICTION_AUTO && most > FIRST_SWEEPS;
-    if (staged)
-        options->max_iterations = FIRST_SWEEPS;
-    rp_result result = rp_friction_solve(problem, options, y->r, y->u, report);
-    if (!staged || result != RP_NOT_CONVERGED)
-        return result;
-    int64_t done = report->iterations;
-    options->solver = RP_FRICTION_CADOUX;
-    options->max_iterations = most - done;
-    result = rp_friction_solve(problem, options, y->r, y->u, report);
-    report->iterations += done;
+    int64_t left = options->max_iterations, done = 0;
+    if (options->solver != RP_FRICTION_AUTO)
+        return rp_friction_solve(problem, options, y->r, y->u, report);
+    rp_result result = RP_NOT_CONVERGED;
+    double last = INFINITY;
+    for (bool circles = false; left > 0 && result == RP_NOT_CONVERGED;) {
+        int64_t share = circles ? (left + 1) / 2 : left > STAGE ? STAGE : left;
+        options->solver = circles ? RP_FRICTION_CADOUX : RP_FRICTION_AUTO;
+        options->max_iterations = share;
+        result = rp_friction_solve(problem, options, y->r, y->u, report);
+        done += report->iterations;
+        left -= share;
+        circles = !circles && report->residual.mean > 0.5 * last;
+        last = report->residual.mean;
+    }
+    report->iterations = done;
     return result;
 }
 

@@ -166,26 +166,21 @@ static void test_pile_of_capsules_stays(void **state)
 static void test_overlap_lets_what_is_wedged_rest(void **state)
 {
     (void)state;
-    double moved[2];
-    for (int k = 0; k < 2; k++) {
-        box b;
-        make_box(&b, 0.5, "capsules", "uniform", "0.1", 1);
-        assert_int_equal(rp_params_set(b.params, "overlap", k == 0 ? "1e-4" : "0"), RP_OK);
-        rp_sim *sim = make_sim(&b.def);
-        run_steps(sim, 500);
-        int64_t n = rp_sim_particle_count(sim);
-        double *before = RP_NEW_ARRAY(double, n);
-        memcpy(before, plane_of(sim, "position", 2), (size_t)n * sizeof *before);
-        run_steps(sim, 50);
-        moved[k] = 0;
-        for (int64_t i = 0; i < n; i++)
-            moved[k] = fmax(moved[k], fabs(plane_of(sim, "position", 2)[i] - before[i]) / plane_of(sim, "radius", 0)[i]);
-        rp__base_free(before);
-        rp_sim_destroy(sim);
-        free_box(&b);
-    }
-    assert_true(moved[0] < 0.25e-6);
-    assert_true(moved[1] > 4 * moved[0]);
+    box b;
+    make_box(&b, 0.5, "capsules", "uniform", "0.1", 1);
+    assert_int_equal(rp_params_set(b.params, "overlap", "0"), RP_OK);
+    rp_sim *sim = make_sim(&b.def);
+    run_steps(sim, 400);
+    int64_t n = rp_sim_particle_count(sim);
+    double *before = RP_NEW_ARRAY(double, n), moved = 0;
+    memcpy(before, plane_of(sim, "position", 2), (size_t)n * sizeof *before);
+    run_steps(sim, 100);
+    for (int64_t i = 0; i < n; i++)
+        moved = fmax(moved, fabs(plane_of(sim, "position", 2)[i] - before[i]) / plane_of(sim, "radius", 0)[i]);
+    assert_true(moved > 0.5e-6); /* with it: 1e-10 (the test above asks for less than this) */
+    rp__base_free(before);
+    rp_sim_destroy(sim);
+    free_box(&b);
 }
 
 /* Energy never grows while balls without restitution fall and settle. */
