@@ -81,9 +81,7 @@ static void push_bodies(dp_system *y, rp__world *world, double dt)
         body->torque = rp__vec3_scale(1 / dt, turn);
         if (!body->present || body->def.kind != RP_BODY_FREE)
             continue;
-        body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
-        rp__body_apply(body, impulse, turn);
-        rp__body_predict(body, dt);
+        rp__body_predict(body, dt); /* with the velocity that the fluid and the grains have met */
     }
     for (int64_t i = 0; i < y->contact_count; i++) {
         const dp_contact *c = &y->contacts[i];

@@ -27,6 +27,7 @@ typedef struct job {
     bool backward;
     double beta;
     double relax;   /* part of what the law asks for that a visit does */
+    bool aitken;    /* bodies have moved once in this step */
     double moved;   /* change of the velocity of a free body in the last sweep */
     double largest; /* right side of the pressure in this step */
 } job;
@@ -310,10 +311,10 @@ static void make_operator(const job *w, dp_stress *s)
             s->w[i][k] = column[i];
     }
     measure_scales(y, s, w->dt);
-    for (int a = 0; a < RP_DIM; a++) {
+    for (int a = 0; a < RP_DIM; a++) { /* twice the answer: half of what the law asks for, since cells that share a node bend each other (3D: 82 rounds, 4 so) */
         s->bend_unit[a] = 0;
         for (int n = 0; n < DP_CORNERS; n++)
-            s->bend_unit[a] += w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
+            s->bend_unit[a] += 2 * w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
     }
     double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
     s->k = s->k < least ? least : s->k;
@@ -649,9 +650,19 @@ static void visit_contacts(void *context, int64_t begin, int64_t end, int worker
         visit_contact(w, &w->y->contacts[i]);
 }
 
+/* Aitken's part of the change to make: by how much the last part changed what is left. */
+static double aitken_part(rp__vec3 *last, rp__vec3 left, double part)
+{
+    rp__vec3 change = rp__vec3_sub(left, *last);
+    double square = rp__vec3_dot(change, change), next = square > 0 ? -part * rp__vec3_dot(*last, change) / square : part;
+    *last = left;
+    next = next > 2 * part ? 2 * part : next < 0.5 * part ? 0.5 * part : next;
+    return next < 1 ? next : 1;
+}
+
 /* Velocities of free bodies from all that has pushed them in this step: the pressure on their nodes, the weight of the fluid they keep away and
- * the grains that touch. Pressure answers to their motion like an added mass; half of ρ_b / (ρ_b + ρ_f) of the change at a time (for the spin, whose added
- * inertia is larger where the surface is one of cells, an eighth) comes to an end for light ones too. Returns the largest change. */
+ * the grains that touch. Pressure and grains answer to their motion like an added mass, which may be many times their own: half of
+ * ρ_b / (ρ_b + ρ_f) of the change is made first (for the spin an eighth), and then the part that Aitken's rule finds. Returns the largest change. */
 static double move_bodies(const job *w)
 {
     dp_system *y = w->y;
@@ -665,9 +676,15 @@ static double move_bodies(const job *w)
         DP(body_push)(y, w->world, b, w->dt, &impulse, &turn, NULL);
         body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
         rp__body_apply(body, impulse, turn);
+        rp__vec3 left = rp__vec3_sub(body->velocity, before), turn_left = rp__vec3_sub(body->omega, spin);
         double part = 0.5 * body->def.density / (body->def.density + def->fluid->density);
-        body->velocity = rp__vec3_add(rp__vec3_scale(part, body->velocity), rp__vec3_scale(1 - part, before));
-        body->omega = rp__vec3_add(rp__vec3_scale(0.25 * part, body->omega), rp__vec3_scale(1 - 0.25 * part, spin));
+        part = w->aitken ? aitken_part(&y->body_left[b], left, y->body_part[b]) : part;
+        double part_spin = w->aitken ? aitken_part(&y->body_turn_left[b], turn_left, y->body_part_spin[b]) : 0.25 * part;
+        if (!w->aitken)
+            y->body_left[b] = left, y->body_turn_left[b] = turn_left;
+        y->body_part[b] = part, y->body_part_spin[b] = part_spin;
+        body->velocity = rp__vec3_add(before, rp__vec3_scale(part, left));
+        body->omega = rp__vec3_add(spin, rp__vec3_scale(part_spin, turn_left));
         most = fmax(most, rp__vec3_norm(rp__vec3_sub(body->velocity, before)));
         for (int64_t j = 0; j < y->node_count; j++) {
             if (y->inside[j] != b)
@@ -857,6 +874,7 @@ static void one_round(job *w)
         rp__exec_for(y->contact_count, 64, visit_contacts, w);
     }
     w->moved = move_bodies(w);
+    w->aitken = true;
 }
 
 static bool measure(job *w, dp_report *report, double *turn)

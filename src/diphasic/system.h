@@ -171,6 +171,8 @@ typedef struct dp_system {
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
+    rp__vec3 body_left[DP_BODIES], body_turn_left[DP_BODIES]; /* what was left of their change in the last round */
+    double body_part[DP_BODIES], body_part_spin[DP_BODIES];
     double *coupling;             /* b = dt β V of nodes */
     double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
