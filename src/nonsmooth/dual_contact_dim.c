@@ -1,13 +1,12 @@
 /* Contacts of grains with walls and bodies.
  *
- * A node in or on a body with grains around it has Coulomb's law on its own velocity; so has each particle that touches, or will within the step, on
- * the velocity where it is. Nodes alone let particles creep into a body between them, particles alone leave nodes without support where the
- * sampling is thin.
+ * Coulomb's law acts on the velocity of the grains on the surface, sum N_j(x) u_j: on a wall at its nodes, on a body at the places nearest to the
+ * nodes around it, wherever these lie in the cells.
  *
- * Walls of the domain lie on nodes. There the splines become exact: the node behind the wall is tied to go on as a line,
+ * A node behind the surface, with no stress of its own to hold it, is tied to go on as a line,
  *     u_-1 = 2 u_0 - u_1,
- * so that in the half cell at the wall u is linear between the nodes 0 and 1, and Coulomb's law at node 0 is the law at the wall. A linear field
- * passes through undisturbed. The tie's impulse (1, -2, 1) r has neither sum nor moment.
+ * so that u is linear in the last half cell and does not alternate from node to node. On a wall, which lies on nodes, Coulomb's law at node 0 is then the law at
+ * the wall. A linear field passes through undisturbed. The tie's impulse (1, -2, 1) r has neither sum nor moment.
  *
  * The gap is the way that the nearest particle around still has to the surface, less half the size of its cube of material; beside a full
  * dual cell there is none. */
@@ -293,11 +292,14 @@ static void look(const job *w, int64_t block, int surface, depth *out)
     }
 }
 
-/* Grains can be at a place on a surface: it lies in the domain and in no other body. */
-static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x)
+/* Grains can be at a place on a surface: it lies in the domain and in no other body. And there is a surface: distances of combined shapes may be
+ * small where there is none (between two boxes that overlap a little). */
+static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 n)
 {
     double tiny = 1e-6 * w->y->lattice.h;
     rp__vec3 unused;
+    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, n, x), &unused) < 0))
+        return false;
     for (int f = 0; f < 2 * RP_DIM; f++)
         if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
             return false;
@@ -328,7 +330,7 @@ static rp_result touch_near(const job *w, int64_t block, const middle *m, rp__ve
             return RP_OK;
         du_spline(t[a], s[a], unused);
     }
-    if (!is_open(w, block, surface, x))
+    if (!is_open(w, block, surface, x, n))
         return RP_OK;
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
