@@ -170,8 +170,9 @@ static void blend(dual *y, int64_t i, double theta)
     du_stress *s = &y->stress[i];
     const du_sum *sum = &y->sum[i];
     double phi = sum->volume / sum->bulk, full = du_power(y->lattice.h), *g = y->g + i * (NS_STENCIL * RP_DIM);
+    double own = sum->count > 0 ? sum->volume : 0;
     s->constant = 0;
-    s->volume = sum->volume;
+    s->volume = own;
     if (!(theta > 0) || y->cut[i] == -2)
         return;
     if (y->cut[i] < 0 && theta >= 1) {
@@ -182,7 +183,7 @@ static void blend(dual *y, int64_t i, double theta)
     const du_room *room = y->cut[i] >= 0 ? &y->rooms[y->cut[i]] : NULL;
     for (int k = 0; k < NS_STENCIL * RP_DIM; k++)
         g[k] = (1 - theta) * g[k] + theta * phi * (room ? room->g[k] : full / y->lattice.h * y->constant[k]);
-    s->volume = (1 - theta) * sum->volume + theta * phi * (room ? room->volume : full);
+    s->volume = (1 - theta) * own + theta * phi * (room ? room->volume : full);
 }
 
 /* Strain rates of the velocities as they came from the particles: sqrt(2 D':D') of the deviator, sqrt(2 D:D) of all. */
@@ -307,6 +308,43 @@ static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node
         node[n] = du_tile_node(y, block, du_tile_base(local) + y->offset[n]);
 }
 
+/* Where grains fill the room, the operator is the integral over all of it: also over dual cells in which no particle happens to lie, as those that
+ * a body cuts down to a sliver. Without them the pressure on their sides would push for nothing, and friction on the body act beside the
+ * stresses that it balances. They have the material of the dual cells around. */
+static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dual *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (int l = 0; l < RP_BLOCK_NODES; l++) {
+            int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
+            if (y->sum[i].count > 0 || y->cut[i] == -2)
+                continue;
+            bool reached = true; /* by particles, all of its nodes */
+            stencil_nodes(y, b, l, node);
+            for (int n = 0; n < NS_STENCIL && reached; n++)
+                reached = node[n] >= 0 && y->nodes.mass[node[n]] > 0;
+            if (!reached || !(fullness(y, node) > 0))
+                continue;
+            du_sum around = { 0 };
+            for (int n = 0; n < NS_STENCIL; n++) {
+                int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
+                int64_t other = du_beside(y, i, way);
+                if (other < 0 || y->sum[other].count == 0)
+                    continue;
+                const du_sum *o = &y->sum[other];
+                around.volume += o->volume, around.bulk += o->bulk, around.mass += o->mass;
+                around.friction += o->friction, around.cohesion += o->cohesion, around.looseness += o->looseness;
+            }
+            if (!(around.volume > 0))
+                continue;
+            y->sum[i] = around;
+            memset(y->g + i * (NS_STENCIL * RP_DIM), 0, NS_STENCIL * RP_DIM * sizeof *y->g);
+            y->active[b] |= (uint64_t)1 << l;
+        }
+}
+
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -350,6 +388,7 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
+    rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
 }

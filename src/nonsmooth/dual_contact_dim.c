@@ -309,8 +309,29 @@ static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x, rp__ve
     return true;
 }
 
+/* The dual cell around a node has a stress of its own. */
+static bool has_stress(const dual *y, int64_t block, int tile)
+{
+    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
+    int64_t j = du_tile_node(y, block, tile);
+    return j >= 0 && du_in_use(y, du_beside(y, j, before));
+}
+
+/* Where the dual cell of the surface has no stress, grains end at its face towards the next: friction acts there, on what it balances. */
+static void move_to_face(const dual *y, int64_t block, int tile, rp__vec3 normal, double *t)
+{
+    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+    const double n[3] = { normal.x, normal.y, normal.z };
+    int axis = 0;
+    for (int a = 1; a < RP_DIM; a++)
+        axis = fabs(n[a]) > fabs(n[axis]) ? a : axis;
+    int way = n[axis] > 0 ? 1 : -1, at = tile / stride[axis] % DU_SIDE + way;
+    if (!has_stress(y, block, tile) && at >= 0 && at < DU_SIDE && has_stress(y, block, tile + way * stride[axis]))
+        t[axis] = 0.5 * way;
+}
+
 /* The law at the place on a body nearest to one of the dual cell, when both lie in it; `from` is in cells from the middle. */
-static rp_result touch_near(const job *w, int64_t block, const middle *m, rp__vec3 node, int surface, const double *from, int *count, rp__vec3 *seen)
+static rp_result touch_near(const job *w, int64_t block, int tile, const middle *m, rp__vec3 node, int surface, const double *from, int *count, rp__vec3 *seen)
 {
     const dual *y = w->y;
     double h = y->lattice.h, t[3], s[3][3], unused[3], share[NS_STENCIL];
@@ -325,13 +346,14 @@ static rp_result touch_near(const job *w, int64_t block, const middle *m, rp__ve
     seen[(*count)++] = n;
     t[0] = from[0] - d * n.x / h, t[1] = from[1] - d * n.y / h, t[2] = from[2] - d * n.z / h;
     x = rp__vec3_axpy(-d, n, x);
-    for (int a = 0; a < RP_DIM; a++) {
+    for (int a = 0; a < RP_DIM; a++)
         if (fabs(t[a]) > 0.5 + 1e-9)
             return RP_OK;
-        du_spline(t[a], s[a], unused);
-    }
     if (!is_open(w, block, surface, x, n))
         return RP_OK;
+    move_to_face(y, block, tile, n, t);
+    for (int a = 0; a < RP_DIM; a++)
+        du_spline(t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
     middle one = *m;
@@ -352,10 +374,10 @@ static rp_result touch_body(const job *w, int64_t block, int tile, int surface, 
         return RP_OK;
     rp__vec3 node = node_place(y, j);
     const double zero[3] = { 0 };
-    RP_TRY(touch_near(w, block, &m, node, surface, zero, &count, seen));
+    RP_TRY(touch_near(w, block, tile, &m, node, surface, zero, &count, seen));
     for (int k = 0; k < 1 << RP_DIM; k++) {
         const double from[3] = { k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, RP_DIM == 3 ? (k & 4 ? 0.5 : -0.5) : 0 };
-        RP_TRY(touch_near(w, block, &m, node, surface, from, &count, seen));
+        RP_TRY(touch_near(w, block, tile, &m, node, surface, from, &count, seen));
     }
     return RP_OK;
 }
@@ -399,14 +421,6 @@ static rp_result tie_wall(const job *w, int64_t block, int local, int face)
     if (at[axis] != (face & 1 ? y->lattice.cells[axis] - 1 : -1))
         return RP_OK;
     return tie(w, j, du_tile_base(local), axis, face, false);
-}
-
-/* The dual cell around a node holds grains: it has a stress of its own. */
-static bool has_stress(const dual *y, int64_t block, int tile)
-{
-    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
-    int64_t j = du_tile_node(y, block, tile);
-    return j >= 0 && du_in_use(y, du_beside(y, j, before));
 }
 
 /* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the

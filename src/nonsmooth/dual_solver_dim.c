@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define RELAXED 0.4       /* omega: stresses of dual cells that overlap correct the same error; from 0.6 on layers near their angle do not converge */
-#define FIRST_MOMENTUM 6.0  /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
+#define FIRST_MOMENTUM 12.0 /* largest t of Nesterov's sequence at first; beta = (t - 1) / t' */
 #define LEAST_MOMENTUM 6.0
 #define MOST_MOMENTUM 40.0
 #define JUDGE_EVERY 20    /* sweeps after which the momentum is judged by what it did */
