@@ -298,11 +298,14 @@ static void write_bodies(FILE *to, const json *results)
     double a = json_number(with, "seconds", NAN), b = json_number(without, "seconds", NAN), i = json_number(with, "iterations", NAN);
     double j = json_number(without, "iterations", NAN), solve_a = json_number(json_member(with, "phases"), "solve", NAN);
     double solve_b = json_number(json_member(without, "phases"), "solve", NAN);
-    fprintf(to, "## What bodies cost\n\nA boulder, a free ball, a blade and a mesh in sand of %.0f nodes, against the same sand without them: %.3g against %.3g s a "
-                "step (%+.0f %%), with %.0f and %.0f sweeps. A sweep costs %.3g against %.3g ms (%+.0f %%), all but the solve %.3g against %.3g s (%+.0f %%). "
-                "Goal: at most 25 %% more.\n\n",
-            json_number(with, "nodes", NAN), a, b, 100 * (a / b - 1), i, j, 1e3 * solve_a / i, 1e3 * solve_b / j, 100 * (solve_a / i / (solve_b / j) - 1),
-            a - solve_a, b - solve_b, 100 * ((a - solve_a) / (b - solve_b) - 1));
+    fprintf(to,
+            "## What bodies cost\n\nA boulder, a free ball, a blade and a mesh in sand of %.0f nodes, against the same sand without them: %.3g "
+            "against %.3g s a "
+            "step (%+.0f %%), with %.0f and %.0f sweeps. A sweep costs %.3g against %.3g ms (%+.0f %%), all but the solve %.3g against %.3g s "
+            "(%+.0f %%). "
+            "Goal: at most 25 %% more.\n\n",
+            json_number(with, "nodes", NAN), a, b, 100 * (a / b - 1), i, j, 1e3 * solve_a / i, 1e3 * solve_b / j,
+            100 * (solve_a / i / (solve_b / j) - 1), a - solve_a, b - solve_b, 100 * ((a - solve_a) / (b - solve_b) - 1));
 }
 
 static void write_kernels(FILE *to, const json *results)

@@ -38,7 +38,8 @@ static const json *row_of(const json *results, const char *name)
 
 static void write_firsts(FILE *to, const json *results)
 {
-    fprintf(to, "## First steps\n\nA first step starts from no stress. Ours is taken in a few short ones; counted is everything up to the end of the first step of full length. "
+    fprintf(to, "## First steps\n\nA first step starts from no stress. Ours is taken in a few short ones; counted is everything up to the end "
+                "of the first step of full length. "
                 "*Reference*: the first step of the code published with [daviet2016]; processor seconds of one thread.\n\n"
                 "| scene | reference | ours | times faster |\n|---|---|---|---|\n");
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
@@ -57,10 +58,13 @@ void bench_write_paper(FILE *to, const json *results)
         any = any || row_of(results, table[k].bench);
     if (!any)
         return;
-    fprintf(to, "## The table of the paper\n\nThe nine scenes of Table 1 of [daviet2016], at its grids, frame rates and numbers of particles; what the table does not tell (shapes, speeds, material) is ours "
-                "(`scenes/bench/paper-*.yaml`). *Theirs*: mean seconds a frame over whole runs on a quad-core machine of 2016. *Ours*: processor seconds a frame of one thread "
+    fprintf(to, "## The table of the paper\n\nThe nine scenes of Table 1 of [daviet2016], at its grids, frame rates and numbers of particles; "
+                "what the table does not tell (shapes, speeds, material) is ours "
+                "(`scenes/bench/paper-*.yaml`). *Theirs*: mean seconds a frame over whole runs on a quad-core machine of 2016. *Ours*: "
+                "processor seconds a frame of one thread "
                 "over the first full steps, and those of the first step, which is part of no mean. `repose bench --paper` repeats it.\n\n"
-                "| scene | grid | particles, theirs | ours | nodes, theirs | ours | s a frame, theirs | ours | times faster | first step | sweeps a step | not converged |\n"
+                "| scene | grid | particles, theirs | ours | nodes, theirs | ours | s a frame, theirs | ours | times faster | first step | "
+                "sweeps a step | not converged |\n"
                 "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         const json *r = row_of(results, table[k].bench);

@@ -232,7 +232,8 @@ static bool pack_rows(FILE *to)
             double spent = 1e3 * (seconds(CLOCK_THREAD_CPUTIME_ID) - begin);
             least = spent < least ? spent : least;
         }
-        fprintf(to, ",\n  {\"name\": \"view\", \"kind\": \"kernel\", \"what\": \"packing %d particles, %s\", \"work_pack\": %.4g}", GRAINS, rows[k].what, least);
+        fprintf(to, ",\n  {\"name\": \"view\", \"kind\": \"kernel\", \"what\": \"packing %d particles, %s\", \"work_pack\": %.4g}", GRAINS,
+                rows[k].what, least);
     }
     free(d.position), free(d.velocity), free(d.volume), free(d.id), free(d.material);
     wire_palette_free(&palette);

@@ -19,11 +19,13 @@ typedef struct bench_line {
 #define AT(member) offsetof(bench_line, member)
 
 static const option options[] = {
-    { "--paper", 0, OPT_FLAG, AT(paper), NULL, "the scenes of Table 1 of Daviet and Bertails-Descoubes 2016 at its grids and particles, which are left out otherwise" },
+    { "--paper", 0, OPT_FLAG, AT(paper), NULL,
+      "the scenes of Table 1 of Daviet and Bertails-Descoubes 2016 at its grids and particles, which are left out otherwise" },
     { "--list", 'l', OPT_FLAG, AT(list), NULL, "names and titles of the benchmarks" },
     { "--output", 'o', OPT_TEXT, AT(output), "FILE", "the results as JSON (default: out/bench.json)" },
     { "--from", 0, OPT_TEXT, AT(from), "FILE", "measure nothing: take the results of this file" },
-    { "--compare", 'c', OPT_TEXT, AT(compare), "FILE", "say what changed since these results, beyond the noise; the exit code is 1 if anything got worse" },
+    { "--compare", 'c', OPT_TEXT, AT(compare), "FILE",
+      "say what changed since these results, beyond the noise; the exit code is 1 if anything got worse" },
     { "--history", 0, OPT_TEXT, AT(history), "DIR", "append the results to DIR/processor.csv" },
     { "--page", 'p', OPT_TEXT, AT(page), "DIR", "make DIR/performance.md and its plots" },
     { "--repeats", 'r', OPT_INT, AT(repeats), "N", "runs of the same steps (default: by benchmark, 1 to 3)" },

@@ -277,7 +277,8 @@ static int measure_main(int argc, char **argv)
     }
     const rp_sim_def *def = rp_scene_sim_def(scene);
     if (strcmp(def->method, "contact") != 0 || def->grains_count == 0) {
-        fprintf(stderr, "repose measure: the scene needs grains and `method: contact`, this one has %s%s\n", def->method, def->grains_count ? "" : " and no grains");
+        fprintf(stderr, "repose measure: the scene needs grains and `method: contact`, this one has %s%s\n", def->method,
+                def->grains_count ? "" : " and no grains");
         code = EXIT_SCENE;
     } else if (line.output && !make_folder(line.output)) {
         code = EXIT_FAILED;

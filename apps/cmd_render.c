@@ -24,12 +24,14 @@ typedef struct render_line {
 static const option render_options[] = {
     PICTURE_OPTIONS(render_line, picture),
     { "--frame", 'f', OPT_TEXT, AT(frame), "N|A:B|last", "one frame, or those from A to B" },
-    { "--output", 'o', OPT_TEXT, AT(output), "PATH", "folder of the pictures, or a .png file with --frame N (default: DIR/pictures, or DIR/pictures-2 ... when that has "
-                                             "pictures of other settings)" },
+    { "--output", 'o', OPT_TEXT, AT(output), "PATH",
+      "folder of the pictures, or a .png file with --frame N (default: DIR/pictures, or DIR/pictures-2 ... when that has "
+      "pictures of other settings)" },
     { "--video", 0, OPT_TEXT, AT(video), "FILE", "the video, .mp4 or .webm (default: film.mp4 beside the pictures)" },
     { "--no-video", 0, OPT_FLAG, AT(no_video), NULL, "pictures only" },
     { "--rate", 'r', OPT_REAL, AT(rate), "N", "pictures a second of the video (default: real time)" },
-    { "--again", 0, OPT_FLAG, AT(again), NULL, "makes finished pictures again; in a folder named with --output also over those of other settings" },
+    { "--again", 0, OPT_FLAG, AT(again), NULL,
+      "makes finished pictures again; in a folder named with --output also over those of other settings" },
     { "--quiet", 0, OPT_FLAG, AT(quiet), NULL, "no progress" },
     { 0 },
 };

@@ -121,7 +121,10 @@ static rp_result make_cell(const rp_scene *scene, const shear_cell *c, const siz
     double area = c->dim == 2 ? length : length * width;
     double mass = 10 * s->density * area * s->mean;
     char more[256];
-    say(&t, "title: A shear cell\nmethod: contact\ncell_size: %.9g\nduration: 1e6\nframe_rate: 1e-6\ncfl: 100\ngravity: 0\noutside: clamp\nspeed_limit: 1e6\n", cell);
+    say(&t,
+        "title: A shear cell\nmethod: contact\ncell_size: %.9g\nduration: 1e6\nframe_rate: 1e-6\ncfl: 100\ngravity: 0\noutside: "
+        "clamp\nspeed_limit: 1e6\n",
+        cell);
     if (c->dim == 2)
         say(&t, "domain: [%.9g, %.9g]\nwalls: {all: open, x: periodic}\n", length, (c->high + 16) * cell);
     else
@@ -130,7 +133,8 @@ static rp_result make_cell(const rp_scene *scene, const shear_cell *c, const siz
     say_block(&t, yaml, "materials");
     rp_text_free(yaml);
     if (c->dim == 2)
-        say(&t, "grains:\n  - {shape: {box: {lower: [0, %.9g], upper: [%.9g, %.9g]}}, sampling: regular, per_cell: 1}\n", bottom + cell, length, bottom + (1 + c->high) * cell);
+        say(&t, "grains:\n  - {shape: {box: {lower: [0, %.9g], upper: [%.9g, %.9g]}}, sampling: regular, per_cell: 1}\n", bottom + cell, length,
+            bottom + (1 + c->high) * cell);
     else
         say(&t, "grains:\n  - {shape: {box: {lower: [0, 0, %.9g], upper: [%.9g, %.9g, %.9g]}}, sampling: regular, per_cell: 1}\n", bottom + cell, length, width,
             bottom + (1 + c->high) * cell);
@@ -305,7 +309,8 @@ rp_result shear_measure(const rp_scene *scene, const shear_cell *c, shear_point 
         result = measure_rate(&r, c->rate[k], &points[k]);
         if (result == RP_OK && !c->quiet)
             fprintf(stderr, "I %.4f +- %.4f  mu %.4f +- %.4f  fraction %.3f  (%lld steps, %lld not converged)\n", points[k].inertial,
-                    points[k].inertial_error, points[k].mu, points[k].mu_error, points[k].fraction, (long long)points[k].steps, (long long)points[k].unconverged);
+                    points[k].inertial_error, points[k].mu, points[k].mu_error, points[k].fraction, (long long)points[k].steps,
+                    (long long)points[k].unconverged);
     }
     rp_sim_destroy(r.sim);
     rp_scene_destroy(cell);

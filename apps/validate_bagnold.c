@@ -136,7 +136,8 @@ static void check_order(validation *v, bagnold_run b)
         if (!run_bagnold(v, &b, &o))
             return;
         cells[k] = b.cells, errors[k] = o.error, lx[k] = log(b.cells), ly[k] = log(o.error);
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "worst"), o.error, "%s, %d cells: root mean square error, in surface speeds", b.name, b.cells);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "worst"), o.error, "%s, %d cells: root mean square error, in surface speeds",
+                         b.name, b.cells);
         b.cells *= 2;
     }
     fit_line(lx, ly, LEVELS, &order, &offset, NULL);

@@ -368,7 +368,8 @@ void case_collapse_refinement(validation *v)
     for (int q = 0; q < 3; q++) {
         double coarse = fabs(value[q][1] - value[q][0]), fine = fabs(value[q][2] - value[q][1]);
         validation_check(v, CHECK_RELATIVE, "fine", value[q][2], value[q][1], "%s: cells of half against a quarter of the coarse ones", names[q]);
-        validation_check(v, CHECK_ABOVE, NULL, 0, log2(coarse / fine), "%s: observed order, log2 of the ratio of the differences %.2g, %.2g", names[q], coarse, fine);
+        validation_check(v, CHECK_ABOVE, NULL, 0, log2(coarse / fine), "%s: observed order, log2 of the ratio of the differences %.2g, %.2g",
+                         names[q], coarse, fine);
     }
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "One collapse, three resolutions", plot.x_label = "x / H0", plot.y_label = "h / H0";

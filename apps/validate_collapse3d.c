@@ -136,7 +136,8 @@ static double outer_front(const double *heights, int bins, double width, double 
     return i < 0 ? 0 : width * (i + 0.5 + (heights[i] - least) / (heights[i] - heights[i + 1]));
 }
 
-/* The rim (the mean of where the heap is a quarter, a half and one cell high) over azimuths of the quarter, and the amplitude of its fourth Fourier mode over its mean; that
+/* The rim (the mean of where the heap is a quarter, a half and one cell high) over azimuths of the quarter, and the amplitude of its fourth
+ * Fourier mode over its mean; that
  * mode and its mean are the same in all quarters. */
 static bool run_rim(validation *v, const char *yield, double *azimuth, double *rim, double *amplitude)
 {
@@ -175,7 +176,8 @@ void case_linearised(validation *v)
         lines[k] = (rp_plot_line){ .name = laws[k], .x = azimuth[k], .y = rim[k], .count = RIM };
     }
     validation_check(v, CHECK_BELOW, NULL, validation_number(v, "round"), amplitude[0], "exact law: fourth mode of the rim over its mean");
-    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "ratio"), amplitude[1] / amplitude[0], "linearised law (%.4f) over the exact one", amplitude[1]);
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "ratio"), amplitude[1] / amplitude[0],
+                     "linearised law (%.4f) over the exact one", amplitude[1]);
     rp_plot_def plot = rp_default_plot_def();
     plot.title = "Rim of the heap", plot.x_label = "azimuth [degrees]", plot.y_label = "radius [m]";
     plot.lines = lines, plot.line_count = 2;

@@ -36,7 +36,8 @@ static void cantilever(validation *v)
             return;
         if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
             const double *tip = view.position + 3 * (view.nodes - 1);
-            validation_check(v, CHECK_RELATIVE, "cantilever", rows[k][1], -tip[2] / tip[0], "cantilever, weight %g EI/L\xc2\xb2: drop over reach of the tip", rows[k][0]);
+            validation_check(v, CHECK_RELATIVE, "cantilever", rows[k][1], -tip[2] / tip[0],
+                             "cantilever, weight %g EI/L\xc2\xb2: drop over reach of the tip", rows[k][0]);
         }
         run_close(&r);
     }
@@ -139,7 +140,8 @@ static void slip(validation *v)
 {
     static const double rows[][2] = { { 0.1, 0.04687 }, { 0.2, 0.15487 }, { 0.3, 0.27156 } };
     for (int k = 0; k < 3; k++)
-        validation_check(v, CHECK_RELATIVE, "slip", rows[k][1], slip_strain(v, rows[k][0]), "pressed rod, \xce\xbc %g: strain at which its foot slips", rows[k][0]);
+        validation_check(v, CHECK_RELATIVE, "slip", rows[k][1], slip_strain(v, rows[k][0]),
+                         "pressed rod, \xce\xbc %g: strain at which its foot slips", rows[k][0]);
     validation_control(v, CHECK_RELATIVE, "slip", rows[1][1], slip_strain(v, 1.3 * rows[1][0]), "control, 1.3 \xce\xbc: strain at which its foot slips");
 }
 

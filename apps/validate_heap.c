@@ -231,8 +231,8 @@ void case_heap_refinement(validation *v)
             without[l] = laid_slope(v, runs[k].method, cell / (1 << l), runs[k].off);
             if (v->trouble[0])
                 return;
-            validation_check(v, CHECK_ABSOLUTE, l == LEVELS - 1 ? "slope" : "coarse", 1, slope[l], "%s, cells of %g mm: tangent of the slope / friction", runs[k].name,
-                             1000 * cell / (1 << l));
+            validation_check(v, CHECK_ABSOLUTE, l == LEVELS - 1 ? "slope" : "coarse", 1, slope[l],
+                             "%s, cells of %g mm: tangent of the slope / friction", runs[k].name, 1000 * cell / (1 << l));
         }
         double coarse = fabs(slope[0] - without[0]), fine = fabs(slope[LEVELS - 1] - without[LEVELS - 1]);
         validation_check(v, CHECK_BELOW, NULL, most * coarse + validation_number(v, "noise"), fine,

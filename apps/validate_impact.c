@@ -258,7 +258,10 @@ void case_drag(validation *v)
     const struct {
         const char *name;
         double diameter, depth, speed;
-    } runs[RUNS] = { { "rod", d, deep, fast }, { "twice as wide", 2 * d, deep, fast }, { "0.6 as deep", d, 0.6 * deep, fast }, { "ten times slower", d, deep, 0.1 * fast } };
+    } runs[RUNS] = { { "rod", d, deep, fast },
+                     { "twice as wide", 2 * d, deep, fast },
+                     { "0.6 as deep", d, 0.6 * deep, fast },
+                     { "ten times slower", d, deep, 0.1 * fast } };
     static double ways[RUNS][BINS], forces[RUNS][BINS];
     rp_plot_line lines[RUNS];
     for (int k = 0; k < RUNS; k++) {

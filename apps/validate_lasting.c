@@ -150,5 +150,6 @@ void case_lasting(validation *v)
     }
     const char *without[] = { "nonsmooth.dilatancy=0", NULL };
     if (lasts(v, "drum.yaml", without, &l))
-        validation_control(v, CHECK_BELOW, NULL, most, l.worst.over - fmin(l.first.over, most), "control, drum without dilatancy: over-packed part of the volume");
+        validation_control(v, CHECK_BELOW, NULL, most, l.worst.over - fmin(l.first.over, most),
+                           "control, drum without dilatancy: over-packed part of the volume");
 }

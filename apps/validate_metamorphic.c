@@ -49,7 +49,8 @@ static bool tell(validation *v, const telling *t, double *front, double *centre,
         return false;
     bool good = run_until(v, &r, duration);
     const double *px = run_plane(&r, "position", 0), *py = run_plane(&r, "position", 1), *volume = run_plane(&r, "volume", 0);
-    double fraction = rp_sim_definition(r.sim)->materials[0].volume_fraction, all = 0, moved = t->drift * rp_sim_time(r.sim), risen = t->rise * rp_sim_time(r.sim);
+    double fraction = rp_sim_definition(r.sim)->materials[0].volume_fraction, all = 0, moved = t->drift * rp_sim_time(r.sim),
+           risen = t->rise * rp_sim_time(r.sim);
     *bins = (int)lround(4 * size / cell);
     *centre = 0;
     memset(heights, 0, (size_t)*bins * sizeof *heights);

@@ -131,7 +131,10 @@ void case_tray(validation *v)
     static const struct {
         const char *name, *sampling;
         double factor;
-    } runs[] = { { "default sampling", "jittered", 1 }, { "on a lattice", "regular", 1 }, { "control, 1.3 \xce\xbc", "jittered", 1.3 }, { "control, \xce\xbc / 1.3", "jittered", 1 / 1.3 } };
+    } runs[] = { { "default sampling", "jittered", 1 },
+                 { "on a lattice", "regular", 1 },
+                 { "control, 1.3 \xce\xbc", "jittered", 1.3 },
+                 { "control, \xce\xbc / 1.3", "jittered", 1 / 1.3 } };
     double mu = validation_number(v, "friction");
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         tilt t;
@@ -139,17 +142,21 @@ void case_tray(validation *v)
             return;
         const char *name = runs[k].name;
         if (runs[k].factor > 1) {
-            validation_control(v, CHECK_ABOVE, NULL, validation_number(v, "least_speed"), t.flowing, "%s: speed along the tray about asin \xce\xbc [m/s]", name);
+            validation_control(v, CHECK_ABOVE, NULL, validation_number(v, "least_speed"), t.flowing,
+                               "%s: speed along the tray about asin \xce\xbc [m/s]", name);
             continue;
         }
         if (runs[k].factor < 1) {
             validation_control(v, CHECK_BELOW, NULL, validation_number(v, "held_cells"), t.held, "%s: way along the tray below atan \xce\xbc [cells]", name);
             continue;
         }
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "held_cells"), t.held, "%s: way along the tray up to half a degree below atan \xce\xbc [cells]", name);
-        validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_speed"), t.flowing, "%s: speed along the tray, 1\xc2\xb0 below to 1\xc2\xb0 above asin \xce\xbc [m/s]", name);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "held_cells"), t.held,
+                         "%s: way along the tray up to half a degree below atan \xce\xbc [cells]", name);
+        validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "least_speed"), t.flowing,
+                         "%s: speed along the tray, 1\xc2\xb0 below to 1\xc2\xb0 above asin \xce\xbc [m/s]", name);
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "rest_speed"), t.stopped, "%s: speed when the tray has stood for a while [m/s]", name);
         validation_check(v, CHECK_BELOW, NULL, asin(mu) / degree, t.slope, "%s: slope then, below asin \xce\xbc [degrees]", name);
-        validation_check(v, CHECK_ABOVE, NULL, atan(mu) / degree - validation_number(v, "below"), t.slope, "%s: slope then, not far below atan \xce\xbc [degrees]", name);
+        validation_check(v, CHECK_ABOVE, NULL, atan(mu) / degree - validation_number(v, "below"), t.slope,
+                         "%s: slope then, not far below atan \xce\xbc [degrees]", name);
     }
 }

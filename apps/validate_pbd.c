@@ -93,7 +93,8 @@ static bool heap_settings_matter(validation *v, const char *scene, const char *h
         if (k == 0)
             best = h[0].angle;
         else
-            validation_check(v, CHECK_ABSOLUTE, "settings", best, h[0].angle, "%s, %g ms and %d sweeps: angle [degrees]", how, 1e3 * runs[k].step, runs[k].sweeps);
+            validation_check(v, CHECK_ABSOLUTE, "settings", best, h[0].angle, "%s, %g ms and %d sweeps: angle [degrees]", how,
+                             1e3 * runs[k].step, runs[k].sweeps);
     }
     return true;
 }
@@ -145,7 +146,8 @@ static void bowl(validation *v)
         return;
     if (run_until(v, &r, 3) && rp_sim_body(r.sim, 0, &body) == RP_OK) {
         double count = (double)run_count(&r), weight = 9.81 * run_mass(&r);
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "moving"), extra_of(&r, "moving") / count, "bowl: part of %g grains faster than 2 cm/s", count);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "moving"), extra_of(&r, "moving") / count,
+                         "bowl: part of %g grains faster than 2 cm/s", count);
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "overlap"), extra_of(&r, "overlap"), "bowl: largest overlap, in diameters");
         validation_check(v, CHECK_RELATIVE, "force", weight, -body.force[2], "bowl: force on it [N]");
     }
@@ -193,7 +195,8 @@ static void tilt(validation *v)
             failed = angle;
     }
     if (good) {
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "moving"), way, "layer: part of the grains that went half a radius up to %g degrees", rests);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "moving"), way,
+                         "layer: part of the grains that went half a radius up to %g degrees", rests);
         validation_check(v, CHECK_BELOW, NULL, flows, failed > 0 ? failed : INFINITY, "layer: angle at which 3 %% of the grains have gone a radius [degrees]");
     }
     free(from);
@@ -416,8 +419,10 @@ static void bed(validation *v)
             double a = (double)(x[0][i] - was[i]), b = (double)(x[1][i] - was[n + i]), c = (double)(x[2][i] - was[2 * n + i]);
             most = fmax(most, sqrt(a * a + b * b + c * c));
         }
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "farthest"), most / f.guide, "bed: farthest way of a fine grain from 4 s to 64 s, in radii of a ball");
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "drift"), fabs(fine_mean_height(&f) - height) / f.guide, "bed: drift of the mean height, in radii of a ball");
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "farthest"), most / f.guide,
+                         "bed: farthest way of a fine grain from 4 s to 64 s, in radii of a ball");
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "drift"), fabs(fine_mean_height(&f) - height) / f.guide,
+                         "bed: drift of the mean height, in radii of a ball");
     }
     free(was);
     fine_close(&f);

@@ -171,7 +171,8 @@ void case_layers(validation *v)
         lines[k] = (rp_plot_line){ .name = runs[k].name, .x = depths[k], .y = stress[k], .count = n, .points = true };
         void (*row)(validation *, check_kind, const char *, double, double, const char *, ...) = runs[k].control ? validation_control : validation_check;
         row(v, CHECK_RELATIVE, "gradient", below, gradient(&p[k], width, 1.5 * h, half - 1.5 * h), "%s: stress over depth, lower layer [Pa/m]", runs[k].name);
-        row(v, CHECK_RELATIVE, "gradient", above, gradient(&p[k], width, half + 1.5 * h, 2 * half - 1.5 * h), "%s: stress over depth, upper layer [Pa/m]", runs[k].name);
+        row(v, CHECK_RELATIVE, "gradient", above, gradient(&p[k], width, half + 1.5 * h, 2 * half - 1.5 * h),
+            "%s: stress over depth, upper layer [Pa/m]", runs[k].name);
         row(v, CHECK_BELOW, NULL, validation_number(v, "worst"), worst, "%s: worst plane, in units of the stress at the floor", runs[k].name);
     }
     rp_plot_def plot = rp_default_plot_def();

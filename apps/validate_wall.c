@@ -105,7 +105,8 @@ void case_wall_thrust(validation *v)
             validation_control(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, begin, middle), "%s: thrust / (\xcf\x81 g H\xc2\xb2/2)", runs[k].name);
             continue;
         }
-        validation_check(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, begin, middle), "%s: thrust / (\xcf\x81 g H\xc2\xb2/2), %g to %g s", runs[k].name, begin, middle);
+        validation_check(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, begin, middle), "%s: thrust / (\xcf\x81 g H\xc2\xb2/2), %g to %g s",
+                         runs[k].name, begin, middle);
         validation_check(v, CHECK_RELATIVE, "thrust", exact, mean_between(t, middle, end), "%s: the same, %g to %g s", runs[k].name, middle, end);
         validation_check(v, CHECK_BELOW, NULL, validation_number(v, "made"), t->made / fmax(fabs(t->work), t->spread),
                          "%s: energy beyond the work of the wall, a part of what moves", runs[k].name);

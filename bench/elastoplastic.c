@@ -160,9 +160,9 @@ int main(int argc, char **argv)
                     if (run(particles, kernels[k], storages[g], transfer, threads, steps, flow, &out))
                         return 1;
                     if (json)
-                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"peak\":%.4g,\"speed\":%.3g,\"cpu_ns\":%.3g}\n",
-                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.peak, out.speed,
-                               out.cpu);
+                        printf("{\"particles\":%g,\"kernel\":\"%s\",\"storage\":\"%s\",\"threads\":%d,\"rate\":%.4g,\"bytes\":%.4g,\"peak\":%."
+                               "4g,\"speed\":%.3g,\"cpu_ns\":%.3g}\n",
+                               particles, kernels[k], storages[g], threads, out.rate, out.bytes, out.peak, out.speed, out.cpu);
                     else {
                         printf("%9.0f %-10s %-7s %8d %22.2f %12.1f %7.1f %9.2f %7.0f   ns:", particles, kernels[k], storages[g], threads, out.rate, out.bytes,
                                out.peak, out.speed, out.cpu);

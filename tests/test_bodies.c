@@ -243,7 +243,8 @@ static void slabs_slide_as_coulomb_says(void **unused)
                 across -= plane.force[a] * q.n[a], along -= plane.force[a] * q.t[a];
         }
         double acceleration = (count * stv - st * sv) / (count * stt - st * st), ratio = along / across;
-        print_message("turned %d%s, slope 35: friction / pressure = %.4f, a / exact = %.4f\n", 15 * (k / 2), k % 2 ? ", through nodes" : "", ratio, acceleration / exact);
+        print_message("turned %d%s, slope 35: friction / pressure = %.4f, a / exact = %.4f\n", 15 * (k / 2), k % 2 ? ", through nodes" : "",
+                      ratio, acceleration / exact);
         assert_true(fabs(ratio / 0.5 - 1) < 1e-3);
         assert_true(fabs(acceleration / exact - 1) < 0.02);
         finish(&q.s);

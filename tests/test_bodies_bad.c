@@ -194,7 +194,8 @@ static void bodies_in_a_wall(void **state)
     double apart = hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]);
     print_message("overlap: %.4f m apart, heights %.4f %.4f\n", apart, a.position[2], b.position[2]);
     assert_true(fabs(apart / 0.6 - 1) < 0.01);
-    assert_true(a.position[2] > 0.295 && b.position[2] > 0.295); /* the overlap that is left alone is 0.4 % of the radius, and a tenth of the rest goes in a step */
+    assert_true(a.position[2] > 0.295 &&
+                b.position[2] > 0.295); /* the overlap that is left alone is 0.4 % of the radius, and a tenth of the rest goes in a step */
     rp_sim_destroy(sim);
 }
 
@@ -220,7 +221,9 @@ static void a_body_outside_the_domain(void **state)
 static void a_body_that_teleports(void **state)
 {
     (void)state;
-    rp_sim_destroy(run("substeps: 1\nbodies: {name: ghost, shape: {sphere: {radius: 0.1}}, motion: {interpolation: step, keys: [[0, [0.3, 1, 1]], [0.03, [1.7, 1, 1]]]}}\n", 3));
+    rp_sim_destroy(run("substeps: 1\nbodies: {name: ghost, shape: {sphere: {radius: 0.1}}, motion: {interpolation: step, keys: [[0, [0.3, 1, "
+                       "1]], [0.03, [1.7, 1, 1]]]}}\n",
+                       3));
     was_told("body 'ghost' moves 1.4 m in the step");
 }
 

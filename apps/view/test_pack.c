@@ -233,7 +233,8 @@ static void arrows_come_back(void **state)
     double worst = 0;
     for (int k = 0; k < count; k++) {
         const uint8_t *at = w.more + 16 + 12 * k;
-        double px = wire_restore((uint16_t)take(at, 2), (double)w.h.lower[0], (double)w.h.size[0]), py = wire_restore((uint16_t)take(at + 2, 2), (double)w.h.lower[1], (double)w.h.size[1]);
+        double px = wire_restore((uint16_t)take(at, 2), (double)w.h.lower[0], (double)w.h.size[0]),
+               py = wire_restore((uint16_t)take(at + 2, 2), (double)w.h.lower[1], (double)w.h.size[1]);
         double ux = (int16_t)take(at + 6, 2) / 32767.0 * longest, uy = (int16_t)take(at + 8, 2) / 32767.0 * longest;
         worst = fmax(worst, hypot(ux + (py - 0.5), uy - (px - 0.5)));
     }

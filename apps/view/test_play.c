@@ -273,7 +273,8 @@ static void fine_grains_follow(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(fine_grains_follow), cmocka_unit_test(joints_are_chained), cmocka_unit_test(controls_move_bodies_and_stop_at_their_ends),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(fine_grains_follow), cmocka_unit_test(joints_are_chained),
+                                        cmocka_unit_test(controls_move_bodies_and_stop_at_their_ends),
                                         cmocka_unit_test(states_are_thinned_and_gone_back_to), cmocka_unit_test(tools_are_actions) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,8 @@ RP_API rp_result rp_fibres_write(rp_sim *sim, const char *path);
 RP_API rp_result rp_fibres_read(const char *path, rp_fibres_frame *out);
 RP_API void rp_fibres_free(rp_fibres_frame *frame);
 
-/* A file of fibres becomes obj (lines), usda (basis curves), csv or npz. vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless `format` is given. Takes a frame or an output folder; of
+/* A file of fibres becomes obj (lines), usda (basis curves), csv or npz. vtp pvd ply usda csv npz vtkhdf, by the extension of `to` unless
+ * `format` is given. Takes a frame or an output folder; of
  * a folder every frame becomes NAME_000000.ext beside `to`, but usda and pvd make one file (docs/io.md). */
 RP_API rp_result rp_convert(const char *from, const char *to, const char *format);
 /* A frame in memory, to vtp ply csv npz or vtkhdf. */

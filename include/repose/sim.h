@@ -326,7 +326,8 @@ RP_API void *rp_sim_user_data(const rp_sim *sim);
 RP_API rp_result rp_sim_set_body_user_data(rp_sim *sim, int body, void *data);
 RP_API void *rp_sim_body_user_data(const rp_sim *sim, int body); /* NULL when there is no such body */
 
-/* While *flag is not 0, a step is given up (RP_CANCELLED) by methods that can, in the midst of their work, and the simulation stays where it was: it can be saved,
+/* While *flag is not 0, a step is given up (RP_CANCELLED) by methods that can, in the midst of their work, and the simulation stays where
+ * it was: it can be saved,
  * and go on as if nothing had been. Methods that cannot end their step first. NULL: never. The flag may be set by a signal handler or another thread. */
 RP_API void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag);
 

@@ -41,10 +41,12 @@ static void test_root_teleports(void **state)
     (void)state;
     double overlap;
     /* a metre in one step, then half a turn in one step */
-    double speed = survive(ROOM "domain: {lower: [-2, -2, -2], upper: [2, 2, 2]}\nwalls: open\n"
-                                "bodies: [{name: head, shape: {sphere: {radius: 0.1}}, motion: 't < 0.05 and 0 or 1, 0, 0, 0, 0, t < 0.1 and 0 or 3'}]\n"
-                                "fibres: [{body: head, root: clamped, radius: 1 mm, youngs_modulus: 10 MPa, damping: 5 ms, groom: {count: 12, length: 0.2, segments: 8}}]\n",
-                           120, &overlap);
+    double speed =
+        survive(ROOM "domain: {lower: [-2, -2, -2], upper: [2, 2, 2]}\nwalls: open\n"
+                     "bodies: [{name: head, shape: {sphere: {radius: 0.1}}, motion: 't < 0.05 and 0 or 1, 0, 0, 0, 0, t < 0.1 and 0 or 3'}]\n"
+                     "fibres: [{body: head, root: clamped, radius: 1 mm, youngs_modulus: 10 MPa, damping: 5 ms, groom: {count: 12, length: 0.2, "
+                     "segments: 8}}]\n",
+                120, &overlap);
     assert_true(speed < 20);
 }
 

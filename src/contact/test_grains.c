@@ -368,7 +368,9 @@ static void test_sieve(void **state)
 {
     (void)state;
     assert_int_equal(rp__contact_check_sieve("1 mm 0, 2 mm 0.6, 4 mm 1"), RP_OK);
-    static const char *const bad[] = { "", "1 mm 0", "1 mm 0.5, 2 mm 0.2, 3 mm 1", "2 mm 0, 1 mm 1", "1 mm 0, 2 mm 0.9", "1 0, 2 1", "1 mm x, 2 mm 1", "1 s 0, 2 s 1" };
+    static const char *const bad[] = {
+        "", "1 mm 0", "1 mm 0.5, 2 mm 0.2, 3 mm 1", "2 mm 0, 1 mm 1", "1 mm 0, 2 mm 0.9", "1 0, 2 1", "1 mm x, 2 mm 1", "1 s 0, 2 s 1"
+    };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_int_equal(rp__contact_check_sieve(bad[k]), RP_BAD_ARGUMENT);
     box b;

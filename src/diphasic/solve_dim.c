@@ -311,7 +311,8 @@ static void make_operator(const job *w, dp_stress *s)
             s->w[i][k] = column[i];
     }
     measure_scales(y, s, w->dt);
-    for (int a = 0; a < RP_DIM; a++) { /* twice the answer: half of what the law asks for, since cells that share a node bend each other (3D: 82 rounds, 4 so) */
+    for (int a = 0; a < RP_DIM;
+         a++) { /* twice the answer: half of what the law asks for, since cells that share a node bend each other (3D: 82 rounds, 4 so) */
         s->bend_unit[a] = 0;
         for (int n = 0; n < DP_CORNERS; n++)
             s->bend_unit[a] += 2 * w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];

@@ -15,10 +15,48 @@ void DP(destroy)(void *state)
     dp_system *y = state;
     if (!y)
         return;
-    void *all[] = { y->node, y->theta, y->volume, y->grains, y->diameter, y->momentum, y->mass, y->phi, y->inner, y->fluid, y->carried, y->scratch[0],
-                    y->scratch[1], y->scratch[2], y->scratch[3], y->hold, y->held, y->inside, y->pressure, y->rhs, y->change, y->lambda, y->bend, y->previous_bend,
-                    y->eta, y->stress_of, y->source, y->room, y->room_queue, y->stress, y->column_first, y->column_items, y->cell_first, y->cell_particles,
-                    y->contacts, y->previous, y->previous_pressure, y->previous_u, y->previous_w, y->coupling, y->stiffness, y->view_data };
+    void *all[] = { y->node,
+                    y->theta,
+                    y->volume,
+                    y->grains,
+                    y->diameter,
+                    y->momentum,
+                    y->mass,
+                    y->phi,
+                    y->inner,
+                    y->fluid,
+                    y->carried,
+                    y->scratch[0],
+                    y->scratch[1],
+                    y->scratch[2],
+                    y->scratch[3],
+                    y->hold,
+                    y->held,
+                    y->inside,
+                    y->pressure,
+                    y->rhs,
+                    y->change,
+                    y->lambda,
+                    y->bend,
+                    y->previous_bend,
+                    y->eta,
+                    y->stress_of,
+                    y->source,
+                    y->room,
+                    y->room_queue,
+                    y->stress,
+                    y->column_first,
+                    y->column_items,
+                    y->cell_first,
+                    y->cell_particles,
+                    y->contacts,
+                    y->previous,
+                    y->previous_pressure,
+                    y->previous_u,
+                    y->previous_w,
+                    y->coupling,
+                    y->stiffness,
+                    y->view_data };
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         rp__base_free(all[i]);
     rp__multigrid_destroy(y->poisson);
@@ -40,11 +78,12 @@ static bool allocate(dp_system *y)
     int64_t n = y->node_count, c = y->cell_count, columns = c / y->cells[y->up];
     const size_t one = sizeof(double), many = RP_DIM * sizeof(double);
     bool done = make(&y->node, n, sizeof *y->node) && make(&y->theta, n, many) && make(&y->volume, n, one) && make(&y->grains, n, one) &&
-                make(&y->diameter, n, one) && make(&y->momentum, n, many) && make(&y->mass, n, one) && make(&y->phi, n, one) && make(&y->inner, n, one) &&
-                make(&y->fluid, n, many) && make(&y->carried, n, many) && make(&y->hold, n, sizeof *y->hold) && make(&y->held, n, many) &&
-                make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) && make(&y->rhs, c, one) && make(&y->change, c, one) &&
-                make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) && make(&y->stress_of, c, sizeof *y->stress_of) &&
-                make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) && make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
+                make(&y->diameter, n, one) && make(&y->momentum, n, many) && make(&y->mass, n, one) && make(&y->phi, n, one) &&
+                make(&y->inner, n, one) && make(&y->fluid, n, many) && make(&y->carried, n, many) && make(&y->hold, n, sizeof *y->hold) &&
+                make(&y->held, n, many) && make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) && make(&y->rhs, c, one) &&
+                make(&y->change, c, one) && make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) &&
+                make(&y->stress_of, c, sizeof *y->stress_of) && make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) &&
+                make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&

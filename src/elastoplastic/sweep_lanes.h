@@ -621,9 +621,10 @@ RP_INLINE void NAME(volumes_to_particles)(int order, const rp__elastoplastic_swe
         memset(b.s, 0, sizeof b.s);
         for (int l = 0; l < count; l++) {
             NAME(read_one)(order, &b, l, tile, read);
-            rp__elastoplastic_settle(&v, first + l, &(rp__elastoplastic_around){ (double)read[0][0], (double)read[0][1],
-                                                                                 fmax(1e-300, (double)read[0][2] - own * w->p->mass[first + l]) / cell, w->relax,
-                                                                                 w->since });
+            rp__elastoplastic_settle(&v, first + l,
+                                     &(rp__elastoplastic_around){ (double)read[0][0], (double)read[0][1],
+                                                                  fmax(1e-300, (double)read[0][2] - own * w->p->mass[first + l]) / cell,
+                                                                  w->relax, w->since });
         }
     }
 }

@@ -79,7 +79,8 @@ static void test_one_contact(void **state)
                     u[i] += w[i * d + j] * r[j];
             }
             assert_true(inside(d, mu, rolling, r, 1e-13));
-            bool good = rp__friction_rolling_natural(d, r, u, mu, rolling, 0.3) < 1e-10 && rp__friction_rolling_alart_curnier(d, r, u, mu, rolling, 0.3) < 1e-10;
+            bool good = rp__friction_rolling_natural(d, r, u, mu, rolling, 0.3) < 1e-10 &&
+                        rp__friction_rolling_alart_curnier(d, r, u, mu, rolling, 0.3) < 1e-10;
             solved += good;
         }
     assert_int_equal(solved, 1000);

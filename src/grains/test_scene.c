@@ -152,9 +152,11 @@ static found walk(const char *name, const char *cell, double per_particle, const
     rp_frame_free(&frame);
     rp_sim_destroy(sim);
     rp_scene_destroy(scene);
-    print_message("%s, cells of %s: %lld samples in %lld frames, first %lld and at most %lld, at most %.3f cells from a particle, %.2g m outside, "
-                  "%.2g m in a body\n",
-                  name, cell, (long long)f.samples, (long long)f.frames, (long long)f.first, (long long)f.most, f.farthest / def.cell_size, f.deepest, f.in_body);
+    print_message(
+        "%s, cells of %s: %lld samples in %lld frames, first %lld and at most %lld, at most %.3f cells from a particle, %.2g m outside, "
+        "%.2g m in a body\n",
+        name, cell, (long long)f.samples, (long long)f.frames, (long long)f.first, (long long)f.most, f.farthest / def.cell_size, f.deepest,
+        f.in_body);
     assert_true(f.samples > 1000 * f.frames);
     assert_true(f.most < 1.25 * (double)f.first); /* particles that split and merge do not breed samples */
     assert_true(f.farthest <= def.cell_size);

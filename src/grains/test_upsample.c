@@ -215,7 +215,8 @@ static void rests_with_its_guides(void **unused)
     (void)printed_still, (void)printed_blocks;
 }
 
-/* A film of guides below a plate that goes up falls off, and from a part of it has fallen already: no grain stays on the plate. When the particles of the plate count as guides,
+/* A film of guides below a plate that goes up falls off, and from a part of it has fallen already: no grain stays on the plate. When the
+ * particles of the plate count as guides,
  * as in [ihmsen2012], they stay. */
 static void does_not_stick(void **unused)
 {

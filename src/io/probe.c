@@ -1,4 +1,5 @@
-/* Node fields at the particles: pressure, volume fraction, pressure and velocity of a fluid by interpolation between the nodes around a particle, the region of the
+/* Node fields at the particles: pressure, volume fraction, pressure and velocity of a fluid by interpolation between the nodes around a
+ * particle, the region of the
  * friction law from the nearest node that has one. Frames hold them, so that pictures can be coloured by them. */
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* What plain C vectors lack: the larger of sixteen lanes in one instruction, and which of eight lanes hold, as bits: the lanes of a comparison of vectors (all bits set, or none) to a mask that can be walked with
+/* What plain C vectors lack: the larger of sixteen lanes in one instruction, and which of eight lanes hold, as bits: the lanes of a
+ * comparison of vectors (all bits set, or none) to a mask that can be walked with
  * count-trailing-zeros. */
 #ifndef RP_MATH_LANE_BITS_H
 #define RP_MATH_LANE_BITS_H

@@ -221,7 +221,8 @@ static double strain_rate(double c[3][3])
     return sqrt(sum);
 }
 
-/* Looseness s: how much volume may be lost before grains touch. Under pressure they touch, and near rest when something carries them (gravity does not act alone): s = 0.
+/* Looseness s: how much volume may be lost before grains touch. Under pressure they touch, and near rest when something carries them
+ * (gravity does not act alone): s = 0.
  * Else s follows the volume of the material, d(1 + s)/dt = (1 + s) div u. */
 static void loosen(const job *w, int64_t i, double c[3][3], double pressure, const double *before)
 {

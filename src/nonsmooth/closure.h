@@ -14,7 +14,8 @@ enum { NS_FIRST_STEPS = 4 };
  * the particle itself moves would hand its gradient back to it for ever. Test: lone_particles_keep_no_gradient. */
 #define NS_OTHERS 0.01
 
-/* Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size. Tests: ellipsoids_are_clamped, stirred_particles_stay_few. */
+/* Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size. Tests: ellipsoids_are_clamped,
+ * stirred_particles_stay_few. */
 #define NS_DRAWN 8.0
 
 /* Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. Test: stirred_particles_stay_few. */
@@ -29,11 +30,13 @@ enum { NS_FIRST_STEPS = 4 };
 #define NS_LOOSE 10.0
 #define NS_TOUCHING 0.1
 
-/* Strain rates below this part of sqrt(g / h) are near rest, in any frame: there grains that something carries touch, and hold together a little (`static_cohesion`),
+/* Strain rates below this part of sqrt(g / h) are near rest, in any frame: there grains that something carries touch, and hold together a
+ * little (`static_cohesion`),
  * by so much less the faster they are sheared. Test: rest_is_the_same_in_moving_frames; `static_cohesion` = 0 turns it off. */
 #define NS_SLOW 0.05
 
-/* The strict residual of rest: in units of the weight of so many layers of cells, and gone at strain rates that shear a cell by this part of g dt. See prepare_dim.c. */
+/* The strict residual of rest: in units of the weight of so many layers of cells, and gone at strain rates that shear a cell by this part
+ * of g dt. See prepare_dim.c. */
 #define NS_LAYERS 4
 #define NS_CREEP 0.1
 
@@ -46,7 +49,8 @@ enum { NS_FIRST_STEPS = 4 };
  *
  *   div u >= z gamma',   z = K (phi / phi_max - 1) beyond `tolerance` above zero and `band` below, |z| <= mu^
  *
- * gamma' the rate of shear of the velocities before the step, mu^ the friction: the power of opening, z p gamma', is never more than what friction takes, mu^ p gamma'. No more
+ * gamma' the rate of shear of the velocities before the step, mu^ the friction: the power of opening, z p gamma', is never more than what
+ * friction takes, mu^ p gamma'. No more
  * opens in a step than is packed too tightly. `over` = phi / phi_max - 1; returns div u [1/s]. Galilean; K (`dilatancy`) = 0 turns it off. */
 static inline double ns_dilation(double over, bool inside, double k, double tolerance, double band, double mu, double shear, double dt)
 {
@@ -59,7 +63,8 @@ static inline double ns_dilation(double over, bool inside, double k, double tole
 
 /* ---- null modes ---- */
 
-/* Nodes with this part of a cell of room, filled by this part, and all around them too, are inside: there particles are carried by velocities without the part that alternates
+/* Nodes with this part of a cell of room, filled by this part, and all around them too, are inside: there particles are carried by
+ * velocities without the part that alternates
  * from node to node, which no stress sees. */
 #define NS_ROOMY 0.3
 #define NS_FILLED 0.6

@@ -5,7 +5,8 @@
  *
  * A node behind the surface, with no stress of its own to hold it, is tied to go on as a line,
  *     u_-1 = 2 u_0 - u_1,
- * so that u is linear in the last half cell and does not alternate from node to node. On a wall, which lies on nodes, Coulomb's law at node 0 is then the law at
+ * so that u is linear in the last half cell and does not alternate from node to node. On a wall, which lies on nodes, Coulomb's law at node
+ * 0 is then the law at
  * the wall. A linear field passes through undisturbed. The tie's impulse (1, -2, 1) r has neither sum nor moment.
  *
  * The gap is the way that the nearest particle around still has to the surface, less half the size of its cube of material; beside a full

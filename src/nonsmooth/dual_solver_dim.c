@@ -27,7 +27,8 @@
 #define LOOK_SOON 10      /* and while that of the sweeps, which momentum carries ahead of the stresses, is small enough or AHEAD times that */
 #define AHEAD 1.5
 #define LOOK_CALM 20      /* and while only the residual of rest is too large; in the first steps LOOK_EVERY */
-#define AT_REST 0.01      /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
+#define AT_REST                                                                                                                                 \
+    0.01 /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
 #define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
 typedef struct sweep {
@@ -294,7 +295,8 @@ static void copy_state(dual *y, bool keep)
         memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
 }
 
-/* Long waves of error, as of a wall that pushes a bed, need much momentum; where grains slide this way and that in turn it never lets the residual come down. More
+/* Long waves of error, as of a wall that pushes a bed, need much momentum; where grains slide this way and that in turn it never lets the
+ * residual come down. More
  * of it as long as that falls, less when it does not. */
 static void judge_momentum(sweep *w)
 {
@@ -456,8 +458,19 @@ static void count_states(const dual *y, du_report *r)
 
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report)
 {
-    sweep w = { .y = y, .world = world, .dt = dt, .t = 1, .last = INFINITY, .omega = RELAXED, .most = FIRST_MOMENTUM, .judged = INFINITY, .calm_before = INFINITY, .next_look = LOOK_EVERY, .soon = y->params->min_iterations,
-                .fluid = y->warm.count == 0, .first = y->upkeep->settled < NS_FIRST_STEPS };
+    sweep w = { .y = y,
+                .world = world,
+                .dt = dt,
+                .t = 1,
+                .last = INFINITY,
+                .omega = RELAXED,
+                .most = FIRST_MOMENTUM,
+                .judged = INFINITY,
+                .calm_before = INFINITY,
+                .next_look = LOOK_EVERY,
+                .soon = y->params->min_iterations,
+                .fluid = y->warm.count == 0,
+                .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     y->best.residual = INFINITY;
     for (int64_t b = 0; b < y->grid.blocks; b++)

@@ -272,7 +272,8 @@ static void prepare_frames(void *context, int64_t begin, int64_t end, int worker
     }
 }
 
-/* Extent of the particles along gravity, and of their velocities: the typical stress rho (g L + u^2), u half of what velocities differ by, the same in any frame. */
+/* Extent of the particles along gravity, and of their velocities: the typical stress rho (g L + u^2), u half of what velocities differ by,
+ * the same in any frame. */
 enum { MOST_DENSITY = 2, MOST_VELOCITY, MOST = MOST_VELOCITY + 6 };
 
 static void extent_chunk(void *context, int64_t begin, int64_t end, double *most)

@@ -2,7 +2,8 @@
  *
  * With trilinear velocities, stresses at nodes that alternate along an axis exert no force: the friction problem leaves them undetermined,
  * and what is in them comes from the start of the solver. The mean [1 2 1] / 4 along each axis, by how full the nodes are, takes them out and keeps what is
- * linear inside; so does [3 2 -1] / 4 at an end that is full, as at a floor. A stress acts by its volume: that of a node with next to nothing may be of any size, and counts
+ * linear inside; so does [3 2 -1] / 4 at an end that is full, as at a floor. A stress acts by its volume: that of a node with next to
+ * nothing may be of any size, and counts
  * as little. There, and at a thin surface, nothing is extrapolated. */
 #include "nonsmooth/system.h"
 

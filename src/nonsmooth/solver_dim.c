@@ -554,7 +554,8 @@ static void decide(team_job *q)
     w->frozen = q->stop || lasts || (w->iterations >= p->min_iterations && w->iterations >= w->next_check && merit(w) <= wanted(w));
 }
 
-/* Worker 0 after a look in the midst of a solve. A residual that has stalled is damped; what rests, found for the first time, goes on in pairs. One that is within the
+/* Worker 0 after a look in the midst of a solve. A residual that has stalled is damped; what rests, found for the first time, goes on in
+ * pairs. One that is within the
  * tolerances, though not as small as rest would ask for, is enough when nothing helps. */
 static void change_ways(team_job *q, double found)
 {
@@ -694,7 +695,8 @@ static void scale_nodes(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Thin nodes know their velocity less well: what rests to that accuracy stands, when all around it rests too. (A thin node that is slow among others that move, as in a bed on a rising floor, goes with them: held, it would be torn along again in each step.) */
+/* Thin nodes know their velocity less well: what rests to that accuracy stands, when all around it rests too. (A thin node that is slow
+ * among others that move, as in a bed on a rising floor, goes with them: held, it would be torn along again in each step.) */
 static void stop_nodes(void *context, int64_t begin, int64_t end, int worker)
 {
     ns_system *y = ((sweep *)context)->y;
@@ -775,7 +777,10 @@ static void count_states(const ns_system *y, sweep *w)
 
 rp_result NS(solve)(ns_system *y, const rp__world *world, double dt, ns_report *report)
 {
-    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->settled < NS_FIRST_STEPS, .wake = true }, .bodies = world->bodies, .body_count = world->body_count, .cancel = world->cancel };
+    team_job q = { .w = { .y = y, .dt = dt, .t = 1, .last = INFINITY, .first = y->settled < NS_FIRST_STEPS, .wake = true },
+                   .bodies = world->bodies,
+                   .body_count = world->body_count,
+                   .cancel = world->cancel };
     sweep *w = &q.w;
     int64_t nodes = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
     w->strict = strictness(y, world, dt);

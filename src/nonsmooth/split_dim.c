@@ -5,11 +5,15 @@
  * Split: when the longest semi-axis is split_ratio times the shortest and longer than the particle was at birth, and its volume is
  * at least 1/8 of the mean. The two halves of an ellipsoid have their centres at 3/8 a (3D) or 4/(3 pi) a (2D) along the axis: the
  * children sit there (at most half a cell away), with half the volume and mass, the same velocity and gradient (a gradient found near
- * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the id, the second gets a new one.
+ * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the
+ * id, the second gets a new one.
  *
- * Merge: in a cell with more than half as many particles again as its volume had at birth, a particle and the nearest one with which it is at most the mean volume
- * (no limit in a cell with more than most_per_cell), when they are nearer to each other than particles at birth. Volume, mass, centre of mass and momentum are kept, the second moment as far as the
- * merged one is round enough not to be split again (thin pairs would else stay for ever, and their number grow); the id is that of the larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
+ * Merge: in a cell with more than half as many particles again as its volume had at birth, a particle and the nearest one with which it is
+ * at most the mean volume
+ * (no limit in a cell with more than most_per_cell), when they are nearer to each other than particles at birth. Volume, mass, centre of
+ * mass and momentum are kept, the second moment as far as the
+ * merged one is round enough not to be split again (thin pairs would else stay for ever, and their number grow); the id is that of the
+ * larger. Particles are in the order of their cells when this runs, so the pairs do not depend on threads. */
 #include "nonsmooth/system.h"
 
 #include "base/error.h"

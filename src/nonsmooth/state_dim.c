@@ -90,7 +90,8 @@ rp_result NS(restore)(void *state, const rp_state *in)
 
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, REGION, STRESS, PLANES = STRESS + 6 };
 
-/* The case of the friction law: 0 take-off (nothing acts but rounding of `weight`, with the cohesion of rest or without), 1 stick (inside the cone), 2 slide (on it, to a
+/* The case of the friction law: 0 take-off (nothing acts but rounding of `weight`, with the cohesion of rest or without), 1 stick (inside
+ * the cone), 2 slide (on it, to a
  * thousandth). */
 static double region_of(const ns_stress *s, double weight)
 {

@@ -322,7 +322,8 @@ void NS(keep_iterate)(const ns_system *y, ns_iterate *to, double merit);
 void NS(take_iterate)(ns_system *y, const ns_iterate *from);
 void NS(release_iterate)(ns_iterate *iterate);
 
-/* work_dim.c: velocities before the stresses act, kept; power taken by friction, -sum lambda_T : gamma_T [W], and the work of the stresses over the step [J]: what they add to the kinetic
+/* work_dim.c: velocities before the stresses act, kept; power taken by friction, -sum lambda_T : gamma_T [W], and the work of the stresses
+ * over the step [J]: what they add to the kinetic
  * energy, less than zero but for rounding and the tolerance. */
 void NS(keep_unstressed)(ns_system *y);
 void NS(work)(const ns_system *y, double dt, double *dissipated, double *made);
@@ -333,7 +334,8 @@ rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt);
 /* library_dim.c: stresses and impulses to start from, by a solver of the friction library. */
 rp_result NS(solve_library)(ns_system *y, const rp__world *world, double dt, int64_t *iterations);
 
-/* volume_dim.c: the over-packed part; rate of shear (and of all strain) at a stress before the solve; div u that dilatancy asks for; velocities that carry the particles. */
+/* volume_dim.c: the over-packed part; rate of shear (and of all strain) at a stress before the solve; div u that dilatancy asks for;
+ * velocities that carry the particles. */
 double NS(volume_error)(ns_system *y);
 double NS(shear_at)(const ns_system *y, int64_t block, int local, double *strain);
 double NS(dilation_at)(const ns_system *y, int64_t block, int local, double mu, double shear, double dt);

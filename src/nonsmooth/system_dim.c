@@ -8,12 +8,14 @@
 
 static void free_node_arrays(ns_system *y)
 {
-    void **arrays[] = { (void **)&y->mass,     (void **)&y->u,      (void **)&y->before, (void **)&y->scale, (void **)&y->older, (void **)&y->unstressed, (void **)&y->other, (void **)&y->viscous,
-                        (void **)&y->wide,     (void **)&y->full,   (void **)&y->orientation, (void **)&y->loose,  (void **)&y->cell,
-                        (void **)&y->volume,   (void **)&y->bulk,   (void **)&y->friction, (void **)&y->cohesion,
-                        (void **)&y->room,     (void **)&y->g,      (void **)&y->frame,  (void **)&y->stress,
-                        (void **)&y->stick,    (void **)&y->active, (void **)&y->awake, (void **)&y->quiet, (void **)&y->masked, (void **)&y->aliased,
-                        (void **)&y->partial,  (void **)&y->contact_first, (void **)&y->node_contact };
+    void **arrays[] = { (void **)&y->mass,          (void **)&y->u,           (void **)&y->before,      (void **)&y->scale,
+                        (void **)&y->older,         (void **)&y->unstressed,  (void **)&y->other,       (void **)&y->viscous,
+                        (void **)&y->wide,          (void **)&y->full,        (void **)&y->orientation, (void **)&y->loose,
+                        (void **)&y->cell,          (void **)&y->volume,      (void **)&y->bulk,        (void **)&y->friction,
+                        (void **)&y->cohesion,      (void **)&y->room,        (void **)&y->g,           (void **)&y->frame,
+                        (void **)&y->stress,        (void **)&y->stick,       (void **)&y->active,      (void **)&y->awake,
+                        (void **)&y->quiet,         (void **)&y->masked,      (void **)&y->aliased,     (void **)&y->partial,
+                        (void **)&y->contact_first, (void **)&y->node_contact };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         rp__base_free(*arrays[i]);
         *arrays[i] = NULL;
@@ -56,9 +58,9 @@ rp_result NS(reserve)(ns_system *y)
     y->partial = RP_NEW_ARRAY(double, blocks * NS_SUMS);
     y->contact_first = RP_NEW_ARRAY(int64_t, blocks + 1);
     y->node_contact = RP_NEW_ARRAY(int32_t, nodes);
-    if (!y->mass || !y->u || !y->before || !y->older || !y->unstressed || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion || !y->loose || !y->room || !y->viscous ||
-        !y->cell || !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake || !y->quiet || !y->masked || !y->aliased || !y->partial ||
-        !y->contact_first || !y->node_contact) {
+    if (!y->mass || !y->u || !y->before || !y->older || !y->unstressed || !y->scale || !y->volume || !y->bulk || !y->friction || !y->cohesion ||
+        !y->loose || !y->room || !y->viscous || !y->cell || !y->g || !y->frame || !y->stress || !y->stick || !y->active || !y->awake ||
+        !y->quiet || !y->masked || !y->aliased || !y->partial || !y->contact_first || !y->node_contact) {
         free_node_arrays(y);
         return RP_OUT_OF_MEMORY;
     }

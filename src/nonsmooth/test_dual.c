@@ -293,7 +293,8 @@ static void heaps_stand(void **state)
         fail_msg("the heap sank by %g cells with the rounded apex, %g without", with, without);
 }
 
-/* Grains on a floor (a plane body that sticks) `part` of a cell above a row of nodes, which rises with `speed`. After `time`: height of their centre of mass above it, and
+/* Grains on a floor (a plane body that sticks) `part` of a cell above a row of nodes, which rises with `speed`. After `time`: height of
+ * their centre of mass above it, and
  * the mean of their distance to the left wall. */
 static void on_floor(int dim, double part, double speed, double time, const double to[3], double *height, double *width)
 {

@@ -347,9 +347,11 @@ static void chute_keeps_its_plug(void **state)
     wall.surface.kind = RP_STICK;
     s.def.bodies = &wall, s.def.body_count = 1;
     /* u = I0/d sqrt(P/rho_s) P/(rho g) [xi - xi_w + (mu_2 - mu_s) ln((mu_2 - xi) / (mu_2 - xi_w))], xi = max(rho g x / P, mu_s) */
-    assert_int_equal(rp_expression_create("0, -11.146302 * (math.max(24.525 * x, 0.38) - 0.4905 + 0.26 * math.log((0.64 - math.max(24.525 * x, 0.38)) / 0.1495)), 0",
-                                          variables, 3, 3, &s.grains[0].velocity_field),
-                     RP_OK);
+    assert_int_equal(
+        rp_expression_create(
+            "0, -11.146302 * (math.max(24.525 * x, 0.38) - 0.4905 + 0.26 * math.log((0.64 - math.max(24.525 * x, 0.38)) / 0.1495)), 0",
+            variables, 3, 3, &s.grains[0].velocity_field),
+        RP_OK);
     scene_start(&s);
     rp_step_stats stats;
     for (int k = 0; k < 12; k++)

@@ -99,7 +99,10 @@ static void solvers_agree(void **state)
             if (!(apart < 1e-4))
                 fail_msg("%s in %dD: velocities differ by %g m/s", solvers[k], dim, apart);
             assert_true(other.library > 0);
-            bool strong = dim == 2 && (k < 2 || k == 3); /* auto, gs, apgd: the others may give up at their limit, and the sweeps finish. In 3D the last digits, where a law
+            bool strong =
+                dim == 2 &&
+                (k < 2 ||
+                 k == 3); /* auto, gs, apgd: the others may give up at their limit, and the sweeps finish. In 3D the last digits, where a law
                                                          * that is not the gradient of anything goes to and fro, take more than the start saves */
             if (strong && !(other.sweeps < plain.sweeps))
                 fail_msg("%s in %dD: %lld sweeps after it, %lld without it", solvers[k], dim, (long long)other.sweeps, (long long)plain.sweeps);

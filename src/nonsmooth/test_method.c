@@ -398,8 +398,8 @@ static void lone_particles_keep_no_gradient(void **state)
         scene_begin(&s, dim, 0.02, cells, from, to);
         s.def.gravity[dim - 1] = 0;
         const char *variables[] = { "x", "y", "z" }; /* flies apart: after 0.2 s every particle is alone */
-        assert_int_equal(rp_expression_create(dim == 2 ? "20 * (x - 0.4), 20 * (y - 0.4), 0" : "20 * (x - 0.4), 20 * (y - 0.4), 20 * (z - 0.4)", variables, 3, 3,
-                                              &s.grains[0].velocity_field),
+        assert_int_equal(rp_expression_create(dim == 2 ? "20 * (x - 0.4), 20 * (y - 0.4), 0" : "20 * (x - 0.4), 20 * (y - 0.4), 20 * (z - 0.4)",
+                                              variables, 3, 3, &s.grains[0].velocity_field),
                          RP_OK);
         for (int f = 0; f < 6; f++)
             s.def.wall[f].kind = RP_SLIP;
@@ -575,7 +575,8 @@ static void rest_is_the_same_in_moving_frames(void **state)
     assert_true(still < 1e-4 && slow < 1e-4 && fast < 1e-4);
 }
 
-/* What users read of a heap thrown together at random: no pull without cohesion, no pressure beyond the weight above, fractions below one; and of a column at rest, that planes carry what
+/* What users read of a heap thrown together at random: no pull without cohesion, no pressure beyond the weight above, fractions below one;
+ * and of a column at rest, that planes carry what
  * lies above them. */
 static void node_fields_are_sane(void **state)
 {

@@ -1,4 +1,5 @@
-/* Packing: how much is packed too tightly, the law of dilatancy that restores it as it is sheared (closure.h), and velocities that carry particles without gathering
+/* Packing: how much is packed too tightly, the law of dilatancy that restores it as it is sheared (closure.h), and velocities that carry
+ * particles without gathering
  * them in every second row. */
 #include "nonsmooth/system.h"
 
@@ -35,7 +36,8 @@ static int around(int local, int n, double *weight)
     return ns_tile_of_local(local) + x + NS_TILE_SIDE * (v + NS_TILE_SIDE * z);
 }
 
-/* Rate of shear sqrt(2 D':D') at a stress, D' the deviator of the strain rate D, and |D| = sqrt(D:D), of the velocities before the solve (what gravity adds has no gradient). The operator is not scaled
+/* Rate of shear sqrt(2 D':D') at a stress, D' the deviator of the strain rate D, and |D| = sqrt(D:D), of the velocities before the solve
+ * (what gravity adds has no gradient). The operator is not scaled
  * yet. */
 double NS(shear_at)(const ns_system *y, int64_t block, int local, double *strain)
 {
@@ -59,7 +61,8 @@ double NS(shear_at)(const ns_system *y, int64_t block, int local, double *strain
     return sqrt(2 * sum);
 }
 
-/* phi / phi_max - 1 in its own place and over that and its neighbours: the one that is nearer to zero, for what sampling does to one node is no packing. *least: how full the
+/* phi / phi_max - 1 in its own place and over that and its neighbours: the one that is nearer to zero, for what sampling does to one node
+ * is no packing. *least: how full the
  * emptiest of the places around is. */
 static double excess(const ns_system *y, int64_t block, int local, double *least)
 {
@@ -90,7 +93,8 @@ double NS(dilation_at)(const ns_system *y, int64_t block, int local, double mu, 
     return ns_dilation(over, least > NS_INSIDE, y->params->dilatancy, y->params->volume_tolerance, y->params->dead_band, mu, shear, dt);
 }
 
-/* Inside, without the part that alternates from node to node, else as they are. Stresses do not see that part, so nothing ends it, and it would gather grains in every second row. */
+/* Inside, without the part that alternates from node to node, else as they are. Stresses do not see that part, so nothing ends it, and it
+ * would gather grains in every second row. */
 static void calm_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     ns_system *y = context;

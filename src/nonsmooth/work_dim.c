@@ -49,8 +49,10 @@ static void work_chunk(void *context, int64_t begin, int64_t end, double *sum)
         }
 }
 
-/* Friction takes -sum_i lambda_T : gamma_T, a:b = 2 <a,b>. The stresses give the grains the impulse I_j = dt sum_i chi(lambda_i - c_i) g_ij, and with it the energy
- * sum_j I_j . (u_j + u*_j) / 2 = dt sum_i <lambda_i - c_i, gamma_i(u) + gamma_i(u*)>: what gaps, dilatancy and friction do together. Impulses of walls and bodies are no part of it. */
+/* Friction takes -sum_i lambda_T : gamma_T, a:b = 2 <a,b>. The stresses give the grains the impulse I_j = dt sum_i chi(lambda_i - c_i)
+ * g_ij, and with it the energy
+ * sum_j I_j . (u_j + u*_j) / 2 = dt sum_i <lambda_i - c_i, gamma_i(u) + gamma_i(u*)>: what gaps, dilatancy and friction do together.
+ * Impulses of walls and bodies are no part of it. */
 void NS(work)(const ns_system *y, double dt, double *dissipated, double *made)
 {
     double sum[2];

@@ -27,9 +27,11 @@ static const rp_param table[] = {
       "Coulomb coefficient between grains; below zero: from each material, so that its heaps stand at its friction angle", NULL },
     { "kinetic", RP_REAL, P(kinetic), 1, 0, 1, "", "part of the friction that is left once a contact slips", NULL },
     { "settle", RP_BOOL, P(settle), 0, 0, 1, "", "fill shapes as densely as a bed that has settled, not loosely at random", NULL },
-    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "", "no pair farther apart than 2 r (1 + margin) is looked at; 0.12 misses none that goes a radius in a step", NULL },
+    { "margin", RP_REAL, P(margin), 0.12, 0, 1, "",
+      "no pair farther apart than 2 r (1 + margin) is looked at; 0.12 misses none that goes a radius in a step", NULL },
     { "body", RP_ENUM, P(body), RP_PBD_LEVEL_SET, 0, 1, "",
-      "free bodies: level_set (six unknowns in the sweeps), or shape_matching (filled with beads that are kept rigid)", "level_set|shape_matching" },
+      "free bodies: level_set (six unknowns in the sweeps), or shape_matching (filled with beads that are kept rigid)",
+      "level_set|shape_matching" },
     { "boundary", RP_ENUM, P(boundary), RP_PBD_SURFACE, 0, 1, "",
       "scripted bodies to grains: level_set (their surface), or particles (beads along it)", "level_set|particles" },
     { "stabilisation", RP_INT, P(stabilisation), 2, 0, 100, "", "macklin and seed: sweeps that undo overlaps before a step", NULL },
@@ -91,8 +93,9 @@ static void free_touches(rp__pbd_touches *t)
 static void destroy(void *state)
 {
     rp__pbd *s = state;
-    void *all[] = { s->order, s->slot, s->cell, s->home, s->owner, s->range, s->x, s->u, s->push, s->mass, s->material, s->id, s->cell_first, s->slabs, s->used, s->wide, s->before,
-                    s->lane, s->bodies, s->bead_at, s->rested, s->loose, s->mu, s->colour_first, s->items, s->residual, s->shift, s->began };
+    void *all[] = { s->order,    s->slot,  s->cell,       s->home,         s->owner, s->range,    s->x,      s->u,    s->push,   s->mass,
+                    s->material, s->id,    s->cell_first, s->slabs,        s->used,  s->wide,     s->before, s->lane, s->bodies, s->bead_at,
+                    s->rested,   s->loose, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
     for (int c = 0; c < 6; c++)
         rp__base_free(s->place[c]);
     rp__pbd_free_beads(&s->beads);

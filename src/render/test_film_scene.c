@@ -214,8 +214,10 @@ static void boards_around_a_bed(void **state)
     assert_true(worst > 10);
     rp_image_free(&with);
     rp_image_free(&without);
-    static const char *const none[] = { /* in the air, along one wall only, a column, between open walls */
-        "  - {material: red, shape: {box: {lower: [0, 0, 0.15], upper: [0.4, 0.3, 0.2]}}}\n", "  - {material: red, shape: {box: {lower: [0, 0, 0], upper: [0.2, 0.3, 0.05]}}}\n",
+    static const char *const none[] = {
+        /* in the air, along one wall only, a column, between open walls */
+        "  - {material: red, shape: {box: {lower: [0, 0, 0.15], upper: [0.4, 0.3, 0.2]}}}\n",
+        "  - {material: red, shape: {box: {lower: [0, 0, 0], upper: [0.2, 0.3, 0.05]}}}\n",
         "  - {material: red, shape: {box: {lower: [0, 0, 0], upper: [0.4, 0.3, 0.35]}}}\n",
     };
     for (size_t k = 0; k < sizeof none / sizeof *none; k++) {

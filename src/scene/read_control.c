@@ -60,7 +60,8 @@ static rp_result check(rp__reader *r, const rp__node *value, rp_control_def *c, 
 {
     const rp_body_def *body = find_body(r->scene, c->body ? c->body : "");
     if (!body)
-        return rp__scene_fail(&r->tree, place(value, "body"), "a control needs the name of a body of this scene; there is none called '%s'", c->body ? c->body : "");
+        return rp__scene_fail(&r->tree, place(value, "body"), "a control needs the name of a body of this scene; there is none called '%s'",
+                              c->body ? c->body : "");
     if (c->kind == RP_CONTROL_MOTOR && body->motor == RP_MOTOR_NONE)
         return rp__scene_fail(&r->tree, place(value, "kind"), "body '%s' has no motor", c->body);
     if (c->kind != RP_CONTROL_MOTOR && body->kind != RP_BODY_SCRIPTED)

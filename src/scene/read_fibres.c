@@ -248,7 +248,8 @@ static rp_result fibres_unit(rp__reader *r, const rp__node *value, void *target)
 
 static const rp__scene_key fibres_keys[] = {
     { "name", "text", "{\"type\":\"string\"}", "for messages and --set", "", fibres_name },
-    { "segments", "whole number", "{\"type\":\"integer\",\"minimum\":1}", "of equal length, of a curve or path", "the points of a curve, 40 of a path", fibres_segments },
+    { "segments", "whole number", "{\"type\":\"integer\",\"minimum\":1}", "of equal length, of a curve or path",
+      "the points of a curve, 40 of a path", fibres_segments },
     { "unit", "number [m]", "{\"anyOf\":[{\"type\":\"number\"},{\"$ref\":\"#/$defs/quantity\"}]}", "of lengths in a file", "1 m", fibres_unit },
     { "body", "text", "{\"type\":\"string\"}", "name of the scripted body that carries fixed roots", "they stand still", fibres_body },
     { "tip_body", "text", "{\"type\":\"string\"}", "the same for fixed tips", "they stand still", fibres_tip_body },

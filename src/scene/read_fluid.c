@@ -103,9 +103,14 @@ static const rp__scene_key fluid_keys[] = {
 static void fluid_defaults(void *target) { *(rp_fluid_def *)target = rp_default_fluid_def(); }
 
 const rp__scene_block rp__scene_fluid = {
-    "fluid", "the fluid",
-    "A Newtonian fluid that fills the whole domain between the grains, for the method `diphasic`; other methods run the grains dry. Pressures are those beyond the weight of the fluid above.",
-    "fluid: {density: 1000, viscosity: 1 mPa s, drag: gidaspow, walls: no_slip}", rp_fluid_table, fluid_keys, fluid_defaults,
+    "fluid",
+    "the fluid",
+    "A Newtonian fluid that fills the whole domain between the grains, for the method `diphasic`; other methods run the grains dry. Pressures "
+    "are those beyond the weight of the fluid above.",
+    "fluid: {density: 1000, viscosity: 1 mPa s, drag: gidaspow, walls: no_slip}",
+    rp_fluid_table,
+    fluid_keys,
+    fluid_defaults,
     NULL,
 };
 

@@ -39,8 +39,9 @@ static rp_result read_files(rp__reader *r, const rp__node *value, void *target)
     if (value->kind == RP_NODE_SCALAR) {
         RP_TRY(rp__scene_read_text(r, value, "files", &spec->pattern));
         if (!is_pattern(spec->pattern))
-            return rp__scene_fail(&r->tree, value, "'%.60s' is no pattern: it needs one %%d where the numbers stand, as in foot_%%02d.obj; or give a list of files",
-                                  spec->pattern);
+            return rp__scene_fail(
+                &r->tree, value,
+                "'%.60s' is no pattern: it needs one %%d where the numbers stand, as in foot_%%02d.obj; or give a list of files", spec->pattern);
         return rp__scene_resolve_path(r, value, &spec->pattern);
     }
     RP_TRY(rp__scene_need(r, value, RP_NODE_LIST, "files"));

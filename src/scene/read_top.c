@@ -88,12 +88,16 @@ static void top_defaults(void *target)
 }
 
 const rp__scene_block rp__scene_top = {
-    "scene", "the scene",
+    "scene",
+    "the scene",
     "A scene is a YAML map (JSON is YAML too). Numbers are in SI units, or carry their own: `5 cm`, `30 deg`, `2.2 g/cm3`. "
-    "Anchors (`&a`), aliases (`*a`) and merge keys (`<<: *a`) work; top-level keys that begin with `x-` are ignored, a place for anchors. Only `domain` and `cell_size` (or `resolution`) are required.",
+    "Anchors (`&a`), aliases (`*a`) and merge keys (`<<: *a`) work; top-level keys that begin with `x-` are ignored, a place for anchors. Only "
+    "`domain` and `cell_size` (or `resolution`) are required.",
     "domain: [2, 1, 1]\ncell_size: 5 cm\nduration: 3 s\nmaterial: dry-sand\ngrains:\n"
     "  - shape: {box: {lower: [0, 0, 0], upper: [0.5, 1, 0.8]}}\nwalls: {all: slip, bottom: 0.5}",
-    rp__scene_settings_table, top_keys, top_defaults,
+    rp__scene_settings_table,
+    top_keys,
+    top_defaults,
     NULL,
 };
 
@@ -256,7 +260,9 @@ static rp_result check_set_materials(rp__reader *r)
         for (int i = 0; i < scene->grains.count; i++)
             used = used || strcmp(RP_ITEM(rp__material_item, scene->materials, RP_ITEM(rp__grains_item, scene->grains, i)->def.material)->def.name, name) == 0;
         for (int i = 0; i < scene->emitters.count; i++)
-            used = used || strcmp(RP_ITEM(rp__material_item, scene->materials, RP_ITEM(rp__emitter_item, scene->emitters, i)->def.material)->def.name, name) == 0;
+            used = used ||
+                   strcmp(RP_ITEM(rp__material_item, scene->materials, RP_ITEM(rp__emitter_item, scene->emitters, i)->def.material)->def.name,
+                          name) == 0;
         if (used)
             continue;
         const char *names[64];

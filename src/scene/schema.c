@@ -6,12 +6,13 @@
 #include <string.h>
 
 const rp__scene_block *const rp__scene_blocks[] = {
-    &rp__scene_top,     &rp__scene_domain,   &rp__scene_gravity,  &rp__scene_walls,  &rp__scene_wall,
-    &rp__scene_fluid,   &rp__scene_fluid_walls, &rp__scene_fluid_wall,
-    &rp__scene_material, &rp__scene_grains,  &rp__scene_emitter,  &rp__scene_sink,   &rp__scene_body, &rp__scene_fibres, &rp__scene_groom_block, &rp__scene_scatter_block,
-    &rp__scene_surface, &rp__scene_motion,   &rp__scene_keyframe, &rp__scene_joint,  &rp__scene_motor, &rp__scene_sequence,
-    &rp__scene_control,
-    &rp__scene_output,  &rp__scene_camera,   &rp__scene_camera_key, &rp__scene_picture, NULL,
+    &rp__scene_top,      &rp__scene_domain,     &rp__scene_gravity,     &rp__scene_walls,
+    &rp__scene_wall,     &rp__scene_fluid,      &rp__scene_fluid_walls, &rp__scene_fluid_wall,
+    &rp__scene_material, &rp__scene_grains,     &rp__scene_emitter,     &rp__scene_sink,
+    &rp__scene_body,     &rp__scene_fibres,     &rp__scene_groom_block, &rp__scene_scatter_block,
+    &rp__scene_surface,  &rp__scene_motion,     &rp__scene_keyframe,    &rp__scene_joint,
+    &rp__scene_motor,    &rp__scene_sequence,   &rp__scene_control,     &rp__scene_output,
+    &rp__scene_camera,   &rp__scene_camera_key, &rp__scene_picture,     NULL,
 };
 
 static void limits(rp__text *out, const rp_param *e)

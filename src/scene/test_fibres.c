@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-#define HEAD "method: contact\ndomain: [1, 1, 1]\ncell_size: 10 cm\nbodies: {name: head, shape: {sphere: {radius: 10 cm}}, position: [0.5, 0.5, 0.5]}\nfibres:\n"
+#define HEAD                                                                                                                                    \
+    "method: contact\ndomain: [1, 1, 1]\ncell_size: 10 cm\nbodies: {name: head, shape: {sphere: {radius: 10 cm}}, position: [0.5, 0.5, "        \
+    "0.5]}\nfibres:\n"
 
 static const rp_fibres_def *first(rp_scene *scene)
 {

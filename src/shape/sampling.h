@@ -28,7 +28,8 @@ typedef struct rp__sampling_def {
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count);
 
 /* Balls that do not overlap, at random, as many as fit in: centres of balls that lie in the shape whole (distance <= -radius), or on a
- * surface of it (distance = -inset, to 1e-6 radii), and within lower … upper, none nearer than 2 radii to another, and no place left for one more (but for gaps of 2 % of the radius). */
+ * surface of it (distance = -inset, to 1e-6 radii), and within lower … upper, none nearer than 2 radii to another, and no place left for
+ * one more (but for gaps of 2 % of the radius). */
 typedef struct rp__spheres_def {
     int dim;                     /* 2: discs at z = 0 */
     double radius;               /* [m] */

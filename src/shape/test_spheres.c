@@ -167,7 +167,8 @@ static void directions_are_uniform(void **unused)
             continue;
         for (int64_t j = 0; j < count; j++) {
             double d[3] = { points[3 * j] - p[0], points[3 * j + 1] - p[1], points[3 * j + 2] - p[2] }, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-            if (j == i || length > 2.6 * def.radius || (j < i && fabs(points[3 * j]) < 0.48 && fabs(points[3 * j + 1]) < 0.38 && fabs(points[3 * j + 2]) < 0.28))
+            if (j == i || length > 2.6 * def.radius ||
+                (j < i && fabs(points[3 * j]) < 0.48 && fabs(points[3 * j + 1]) < 0.38 && fabs(points[3 * j + 2]) < 0.28))
                 continue; /* each pair once */
             int flip = rp__random_unit(11, (uint64_t)i, (uint64_t)j) < 0.5 ? -1 : 1; /* from either end */
             int bin = (int)(BINS * 0.5 * (1 + flip * d[2] / length));

@@ -28,7 +28,8 @@ static const rp_param fluid_table[] = {
 #define W(member) offsetof(rp_fluid_wall, member)
 static const rp_param wall_table[] = {
     { "kind", RP_ENUM, W(kind), RP_FLUID_AUTO, 0, 4, "",
-      "slip: nothing passes; no_slip: and the fluid sticks; pressure: open, with a pressure given; velocity: moves or feeds with a velocity given; auto: open where the grains' wall is, slip elsewhere",
+      "slip: nothing passes; no_slip: and the fluid sticks; pressure: open, with a pressure given; velocity: moves or feeds with a velocity "
+      "given; auto: open where the grains' wall is, slip elsewhere",
       "slip|no_slip|pressure|velocity|auto" },
     { "pressure", RP_REAL, W(pressure), 0, -LARGE, LARGE, "Pa", "of an open face, without the weight of the fluid above", NULL },
     { "velocity", RP_VEC3, W(velocity), 0, -LARGE, LARGE, "m/s", "of the fluid at the face", NULL },

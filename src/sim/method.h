@@ -28,7 +28,8 @@ struct rp_world {
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
     rp__phases phases;
     struct rp__touches *touches;        /* where contacts go (rp__sim_touch); NULL: nobody asked */
-    const volatile int *cancel;         /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */
+    const volatile int *
+        cancel; /* not NULL and not 0: give the step up with RP_CANCELLED, before anything that a checkpoint holds has changed but the order of the particles */
 };
 typedef struct rp_world rp__world;
 

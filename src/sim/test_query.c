@@ -1,10 +1,11 @@
 /* Questions: contacts, rays, boxes, the surface, sums, values at points. */
 #include "sim/action_tests.h"
 
-#define BED                                                                                                                      \
-    "domain: [1, 1, 1]\ncell_size: 10 cm\nduration: 1 s\nframe_rate: 50\nwalls: {all: slip, bottom: 0.5}\nmaterial: {preset: dry-sand, youngs_modulus: 50 kPa}\n" \
-    "grains: [{shape: {box: {lower: [0, 0, 0], upper: [1, 1, 0.33]}}, per_cell: 27, sampling: regular, velocity: [0.5, 0, 0]}]\n"  \
-    "bodies:\n- {name: high, shape: {sphere: {radius: 10 cm}}, position: [0.5, 0.5, 0.8]}\n"                                       \
+#define BED                                                                                                                                     \
+    "domain: [1, 1, 1]\ncell_size: 10 cm\nduration: 1 s\nframe_rate: 50\nwalls: {all: slip, bottom: 0.5}\nmaterial: {preset: dry-sand, "        \
+    "youngs_modulus: 50 kPa}\n"                                                                                                                 \
+    "grains: [{shape: {box: {lower: [0, 0, 0], upper: [1, 1, 0.33]}}, per_cell: 27, sampling: regular, velocity: [0.5, 0, 0]}]\n"               \
+    "bodies:\n- {name: high, shape: {sphere: {radius: 10 cm}}, position: [0.5, 0.5, 0.8]}\n"                                                    \
     "- {name: corner, shape: {box: {lower: [-0.05, -0.05, -0.05], upper: [0.05, 0.05, 0.05]}}, position: [0.1, 0.1, 0.9]}\n"
 
 static void rays_meet_what_is_there(void **unused)
@@ -174,8 +175,9 @@ static void sums_and_values(void **unused)
 static void contacts_add_up(void **unused)
 {
     (void)unused;
-    static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"), "method: ballistic\n" TRAY("0.6"),
-                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"), "method: pbd\n" TRAY("0.6"), "method: contact\n" TRAY("0.6") };
+    static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"),
+                                           "method: ballistic\n" TRAY("0.6"), "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"),
+                                           "method: pbd\n" TRAY("0.6"),       "method: contact\n" TRAY("0.6") };
     for (int m = 0; m < 6; m++) {
         rp_sim *sim = make(methods[m]), *plain = make(methods[m]);
         const rp_contact *list;
