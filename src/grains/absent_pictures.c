@@ -1,24 +1,9 @@
 /* In the place of this room where the component 'pictures' is left out: every function of <repose/grains.h> is there and refuses by name. */
-#include "base/error.h"
+#include "base/absent.h"
 
 #include <repose/grains.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define REFUSE(name, ...)                                                                                              \
-    rp_result name(__VA_ARGS__)                                                                                         \
-    {                                                                                                                   \
-        return rp__base_fail(RP_UNSUPPORTED, #name ": this library was built without the component 'pictures' (grain samples)"); \
-    }
-#define GIVE(type, value, name, ...) \
-    type name(__VA_ARGS__)           \
-    {                                \
-        return value;                \
-    }
-#define NOTHING(name, ...) \
-    void name(__VA_ARGS__) \
-    {                      \
-    }
+#define COMPONENT "'pictures' (grain samples)"
 
 REFUSE(rp_samples_seed, const rp_samples_def *def, const rp_frame *frame, rp_samples *out)
 REFUSE(rp_samples_advance, const rp_samples_def *def, const rp_samples *samples, const rp_frame *before, const rp_frame *after, rp_samples *out)

@@ -1,24 +1,9 @@
 /* In the place of this room where the component 'files' is left out: every function of <repose/output.h> is there and refuses by name. */
-#include "base/error.h"
+#include "base/absent.h"
 
 #include <repose/output.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define REFUSE(name, ...)                                                                                              \
-    rp_result name(__VA_ARGS__)                                                                                         \
-    {                                                                                                                   \
-        return rp__base_fail(RP_UNSUPPORTED, #name ": this library was built without the component 'files' (files of a run, HDF5)"); \
-    }
-#define GIVE(type, value, name, ...) \
-    type name(__VA_ARGS__)           \
-    {                                \
-        return value;                \
-    }
-#define NOTHING(name, ...) \
-    void name(__VA_ARGS__) \
-    {                      \
-    }
+#define COMPONENT "'files' (files of a run, HDF5)"
 
 REFUSE(rp_frame_write, rp_sim *sim, const rp_output_def *output, const char *path)
 REFUSE(rp_frame_collect, rp_sim *sim, const char *fields, rp_frame *out)

@@ -1,24 +1,9 @@
 /* In the place of this room where the component 'pictures' is left out: every function of <repose/render.h> is there and refuses by name. */
-#include "base/error.h"
+#include "base/absent.h"
 
 #include <repose/render.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define REFUSE(name, ...)                                                                                              \
-    rp_result name(__VA_ARGS__)                                                                                         \
-    {                                                                                                                   \
-        return rp__base_fail(RP_UNSUPPORTED, #name ": this library was built without the component 'pictures' (pictures, Embree and libpng)"); \
-    }
-#define GIVE(type, value, name, ...) \
-    type name(__VA_ARGS__)           \
-    {                                \
-        return value;                \
-    }
-#define NOTHING(name, ...) \
-    void name(__VA_ARGS__) \
-    {                      \
-    }
+#define COMPONENT "'pictures' (pictures, Embree and libpng)"
 
 REFUSE(rp_image_create, int width, int height, rp_image *out)
 REFUSE(rp_image_read_png, const char *path, rp_image *out)

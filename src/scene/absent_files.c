@@ -1,24 +1,9 @@
 /* In the place of this room where the component 'files' is left out: every function of <repose/scene.h> is there and refuses by name. */
-#include "base/error.h"
+#include "base/absent.h"
 
 #include <repose/scene.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define REFUSE(name, ...)                                                                                              \
-    rp_result name(__VA_ARGS__)                                                                                         \
-    {                                                                                                                   \
-        return rp__base_fail(RP_UNSUPPORTED, #name ": this library was built without the component 'files' (scene files, libfyaml)"); \
-    }
-#define GIVE(type, value, name, ...) \
-    type name(__VA_ARGS__)           \
-    {                                \
-        return value;                \
-    }
-#define NOTHING(name, ...) \
-    void name(__VA_ARGS__) \
-    {                      \
-    }
+#define COMPONENT "'files' (scene files, libfyaml)"
 
 REFUSE(rp_scene_load, const char *path, const rp_scene_options *options, rp_scene **out)
 REFUSE(rp_scene_parse, const char *text, const char *name, const char *folder, const rp_scene_options *options, rp_scene **out)
