@@ -293,21 +293,48 @@ static void look(const job *w, int64_t block, int surface, depth *out)
     }
 }
 
-/* Grains can be at a place on a surface: it lies in the domain and in no other body. And there is a surface: distances of combined shapes may be
- * small where there is none (between two boxes that overlap a little). */
-static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 n)
+/* Way out of the wall or other body that a place on a surface lies deepest behind; 0 when grains can be there. */
+static double way_out(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 *n)
 {
-    double tiny = 1e-6 * w->y->lattice.h;
-    rp__vec3 unused;
-    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, n, x), &unused) < 0))
+    double deepest = 0;
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        rp__vec3 m;
+        double d = du_closed(w->world, f) ? distance_to(w, f, x, &m) : 0;
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1) {
+        rp__vec3 m;
+        double d = distance_to(w, 6 + __builtin_ctzll(bits), x, &m);
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    return -deepest;
+}
+
+/* Moves a place on a surface, if need be, to where grains can be: in a corner the nearest place may lie behind the wall or in the body that it
+ * is made with, and grains touch the surface beside it: out of that, back to the surface, and again, towards the edge in which the two meet.
+ * False when there is no such place; or no surface, for distances of combined shapes may be small where there is none (between two
+ * boxes that overlap a little). */
+static bool find_open(const job *w, int64_t block, int surface, rp__vec3 *x, rp__vec3 *n)
+{
+    enum { TRIES = 8 };
+    double tiny = 1e-6 * w->y->lattice.h, near = 0.01 * w->y->lattice.h;
+    rp__vec3 out, m;
+    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, *n, *x), &out) < 0))
         return false;
-    for (int f = 0; f < 2 * RP_DIM; f++)
-        if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
+    for (int k = 0; k < TRIES; k++) {
+        double inside = way_out(w, block, surface, *x, &out);
+        if (inside <= (k == 0 ? tiny : near))
+            return true;
+        *x = rp__vec3_axpy(inside, out, *x);
+        double d = distance_to(w, surface, *x, &m);
+        if (rp__vec3_dot(m, *n) < SAME_SIDE)
             return false;
-    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1)
-        if (distance_to(w, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
-            return false;
-    return true;
+        *x = rp__vec3_axpy(-d, m, *x);
+        *n = m;
+    }
+    return false;
 }
 
 /* The dual cell around a node has a stress of its own. */
@@ -345,13 +372,13 @@ static rp_result touch_near(const job *w, int64_t block, int tile, const middle 
             return RP_OK;
     int number = *count;
     seen[(*count)++] = n;
-    t[0] = from[0] - d * n.x / h, t[1] = from[1] - d * n.y / h, t[2] = from[2] - d * n.z / h;
     x = rp__vec3_axpy(-d, n, x);
+    if (!find_open(w, block, surface, &x, &n))
+        return RP_OK;
+    t[0] = (x.x - node.x) / h, t[1] = (x.y - node.y) / h, t[2] = (x.z - node.z) / h;
     for (int a = 0; a < RP_DIM; a++)
         if (fabs(t[a]) > 0.5 + 1e-9)
             return RP_OK;
-    if (!is_open(w, block, surface, x, n))
-        return RP_OK;
     move_to_face(y, block, tile, n, t);
     for (int a = 0; a < RP_DIM; a++)
         du_spline(t[a], s[a], unused);
