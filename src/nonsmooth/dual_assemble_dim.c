@@ -2,7 +2,6 @@
 #include "nonsmooth/dual.h"
 
 #include "exec/exec.h"
-#include "math/eigen.h"
 #include "transfer/transfer.h"
 
 #include <math.h>
@@ -27,6 +26,7 @@ static void add_particle(const job *w, int64_t i, du_sum *sum, double *g, const 
     sum->friction += v * w->friction[i];
     sum->cohesion += v * w->cohesion[i];
     sum->looseness += v * w->looseness[i];
+    sum->viscosity += v * w->world->materials[p->material[i]].viscosity;
     sum->count++;
     for (int a = 0; a < RP_DIM; a++)
         du_spline(t[a], n[a], d[a]);
@@ -247,11 +247,12 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     bool touch = gap <= 1e-6;
     double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, e, hat) : 0;
     s->mu = NS_CONE * hat;
+    s->ratio = sum->viscosity / (sum->volume * s->volume);
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;
     s->cohesion = touch ? NS_COHESION_N * sum->cohesion / sum->volume : 0;
     double skin = sum->mass / sum->volume * y->gravity * h; /* rho g h */
     double calm = y->gravity > 0 ? 1 - all * sqrt(h / y->gravity) / y->params->apex_rate : 0;
-    s->apex = touch && calm > 0 ? NS_COHESION_N * y->params->apex * skin * calm : 0;
+    s->apex = touch && calm > 0 && y->law != NS_LAW_LINEARISED ? NS_COHESION_N * y->params->apex * skin * calm : 0;
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     double part_of_cell = s->volume * sum->bulk / (sum->volume * du_power(h)); /* of the volume of a full dual cell */
     s->weight = part_of_cell < 1 ? part_of_cell : 1;
@@ -262,32 +263,10 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
 
 /* ---- frames ---- */
 
-static void eigen_of(const double *sum, double *r, double *e)
-{
-#if RP_DIM == 3
-    rp__mat3 v;
-    rp__math_eigen_sym3(sum, e, &v);
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            r[3 * a + b] = v.m[a][b];
-#else
-    double xx = sum[0], yy = sum[1], xy = sum[2], half = 0.5 * (yy - xx), t = 0;
-    if (xy != 0) {
-        double root = sqrt(half * half + xy * xy);
-        t = half >= 0 ? xy / (half + root) : xy / (half - root);
-    }
-    double c = 1 / sqrt(1 + t * t);
-    e[0] = xx - t * xy, e[1] = yy + t * xy;
-    r[0] = c, r[1] = t * c, r[2] = -t * c, r[3] = c;
-#endif
-    for (int k = 0; k < RP_DIM; k++)
-        e[k] = e[k] > 0 ? e[k] : 0;
-}
-
 /* G = sum_j (dt / m_j) g_ij g_ij^T, its frame; false when there is nothing to push against. */
 static bool make_frame(dual *y, int64_t i, const int64_t *node)
 {
-    double factor, sum[6] = { 0 }, e[3];
+    double factor, sum[6] = { 0 };
     const double *g = du_operator(y, i, &factor);
     for (int n = 0; n < NS_STENCIL; n++, g += RP_DIM) {
         double m = y->nodes.u[NS_PAD * node[n] + 3] * factor * factor;
@@ -298,8 +277,7 @@ static bool make_frame(dual *y, int64_t i, const int64_t *node)
         sum[0] += m * g[0] * g[0], sum[1] += m * g[1] * g[1], sum[2] += m * g[0] * g[1];
 #endif
     }
-    eigen_of(sum, y->frame[i].r, e);
-    return ns_frame_from_eigenvalues(&y->frame[i], e);
+    return DU(make_frame)(y, i, sum);
 }
 
 static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node)
@@ -336,6 +314,7 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
                 const du_sum *o = &y->sum[other];
                 around.volume += o->volume, around.bulk += o->bulk, around.mass += o->mass;
                 around.friction += o->friction, around.cohesion += o->cohesion, around.looseness += o->looseness;
+                around.viscosity += o->viscosity;
             }
             if (!(around.volume > 0))
                 continue;

@@ -82,10 +82,11 @@ static double node_mass(const dual *y, int64_t block, int tile)
     return j < 0 ? 0 : y->nodes.mass[j];
 }
 
-/* Friction, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. */
-static void grains_around(const dual *y, int64_t i, double *friction, double *cohesion, double *calm)
+/* Friction on a plane, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. Viscous ones add their stress at a
+ * strain rate of sqrt(g / h) over rho g h: much viscosity makes a layer of shear as thick as cells, and the surface holds as it says. */
+static void grains_around(const dual *y, int64_t i, const double *normal, double *friction, double *cohesion, double *calm)
 {
-    double volume = 0;
+    double volume = 0, mass = 0, viscosity = 0, across = 0, h = y->lattice.h;
     *friction = *cohesion = *calm = 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
@@ -96,8 +97,11 @@ static void grains_around(const dual *y, int64_t i, double *friction, double *co
         *friction += y->sum[other].friction;
         *cohesion += y->sum[other].cohesion;
         *calm += y->sum[other].volume * y->stress[other].calm;
+        mass += y->sum[other].mass, viscosity += y->sum[other].viscosity;
+        across += y->sum[other].volume * DU(friction_across)(y, other, normal);
     }
-    *friction /= volume > 0 ? volume : 1;
+    *friction *= volume > 0 ? across / (volume * volume) : 1;
+    *friction += viscosity > 0 ? viscosity / (mass * h * sqrt(y->gravity * h)) : 0;
     *cohesion /= volume > 0 ? volume : 1;
     *calm /= volume > 0 ? volume : 1;
 }
@@ -130,7 +134,7 @@ static double friction_with(const job *w, int64_t block, const du_contact *c, do
 {
     const dual *y = w->y;
     double inner, calm, h = y->lattice.h;
-    grains_around(y, c->key, &inner, cohesion, &calm);
+    grains_around(y, c->key, c->normal, &inner, cohesion, &calm);
     if (w->rated || !(inner < own))
         return own;
     double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;

@@ -118,8 +118,13 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     }
     RP_TRY(RP_D(rp__grid_build)(&y->grid, p, 2));
     RP_TRY(DU(reserve)(y, p->count));
+    y->law = NS(law_of)(y->upkeep, world);
+    y->viscous = NS(is_viscous)(world);
+    RP_TRY(DU(reserve_law)(y));
     RP_LAP(&world->phases, "sort", t);
     DU(assemble)(y, world);
+    if (y->upkeep->oriented && y->law != NS_LAW_ISOTROPIC)
+        DU(gather_orientation)(y, world);
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(DU(rooms)(y, world));
     RP_LAP(&world->phases, "rooms", t);
@@ -138,6 +143,8 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(DU(keep_warm)(y, dt));
     RP_LAP(&world->phases, "keep", t);
     DU(to_particles)(y, world, dt);
+    if (y->upkeep->oriented)
+        NS(turn)(y->upkeep, world, dt);
     RP_LAP(&world->phases, "advect", t);
     int64_t split = 0, merged = 0;
     if (y->params->split || y->params->merge)

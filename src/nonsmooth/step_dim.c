@@ -110,7 +110,7 @@ static bool is_varied(const rp__world *world)
     return world->def->material_count > 1;
 }
 
-static ns_law_kind law_of(const ns_system *y, const rp__world *world)
+ns_law_kind NS(law_of)(const ns_system *y, const rp__world *world)
 {
     if (y->params->yield == RP__YIELD_LINEARISED)
         return NS_LAW_LINEARISED;
@@ -120,7 +120,7 @@ static ns_law_kind law_of(const ns_system *y, const rp__world *world)
     return NS_LAW_ISOTROPIC;
 }
 
-static bool is_viscous(const rp__world *world)
+bool NS(is_viscous)(const rp__world *world)
 {
     for (int m = 0; m < world->def->material_count; m++)
         if (world->materials[m].viscosity > 0)
@@ -200,7 +200,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     }
     RP_TRY(RP_D(rp__grid_build)(&y->grid, world->particles, 1));
     RP_TRY(NS(reserve)(y));
-    y->law = law_of(y, world);
+    y->law = NS(law_of)(y, world);
     RP_TRY(NS(reserve_law)(y));
     RP_LAP(&world->phases, "sort", t);
     RP_TRY(NS(cut_cells)(y, world));
@@ -211,7 +211,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_TRY(NS(prepare)(y, world, dt));
     RP_LAP(&world->phases, "prepare", t);
     NS(stick_momentum)(y, world, dt);
-    if (is_viscous(world)) {
+    if (NS(is_viscous)(world)) {
         RP_TRY(NS(viscosity)(y, &sums.viscosity_iterations));
         RP_LAP(&world->phases, "viscosity", t);
     }
@@ -224,7 +224,7 @@ rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     if (y->params->solver != RP__SOLVER_SWEEPS)
         RP_TRY(NS(solve_library)(y, world, dt, &sums.library_iterations));
     NS(keep_unstressed)(y);
-    if (is_viscous(world) && y->params->viscosity == RP__VISCOSITY_COUPLED)
+    if (NS(is_viscous)(world) && y->params->viscosity == RP__VISCOSITY_COUPLED)
         RP_TRY(NS(solve_coupled)(y, world, dt, &report, &sums.rounds));
     else
         RP_TRY(NS(solve)(y, world, dt, &report));

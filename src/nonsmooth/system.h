@@ -364,6 +364,8 @@ rp_result NS(grid_fields)(ns_system *y, const rp_field_view **views, int *count,
 
 /* step_dim.c: what nonsmooth.c calls. */
 rp_result NS(create)(rp__world *world, int first_field, void **state);
+ns_law_kind NS(law_of)(const ns_system *y, const rp__world *world);
+bool NS(is_viscous)(const rp__world *world);
 void NS(destroy)(void *state);
 rp_result NS(step)(void *state, rp__world *world, double dt, rp_step_stats *stats);
 rp_result NS(save)(const void *state, rp_state *out);
