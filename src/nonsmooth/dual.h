@@ -12,7 +12,6 @@
 #ifndef RP_NONSMOOTH_DUAL_H
 #define RP_NONSMOOTH_DUAL_H
 
-#include "nonsmooth/dual_closure.h"
 #include "nonsmooth/dual_lanes.h"
 #include "nonsmooth/local.h"
 #include "nonsmooth/system.h"
@@ -111,8 +110,9 @@ typedef struct dual {
     rp__lattice lattice;
     rp__grid grid;
     const rp__nonsmooth_params *params;
-    ns_system *upkeep;          /* what the room keeps of particles: birth, splitting, merging */
+    ns_grains *upkeep;          /* what the room keeps of particles: birth, splitting, merging */
     int first_field;
+    bool trilinear;             /* `stress: node`: the elements of the paper, see trilinear_dim.c */
     int64_t block_capacity;
     du_nodes nodes;
     du_sum *sum;                /* stress */
@@ -219,6 +219,22 @@ static inline void du_spline(double t, double w[3], double d[3])
     d[0] = -a, d[1] = -2 * t, d[2] = b;
 }
 
+/* The same of the hats of `stress: node`. */
+static inline void du_hat(double t, double w[3], double d[3])
+{
+    bool low = t < 0;
+    w[0] = low ? -t : 0, w[1] = low ? 1 + t : 1 - t, w[2] = low ? 0 : t;
+    d[0] = low ? -1 : 0, d[1] = low ? 1 : -1, d[2] = low ? 0 : 1;
+}
+
+static inline void du_weights(const dual *y, double t, double w[3], double d[3])
+{
+    if (y->trilinear)
+        du_hat(t, w, d);
+    else
+        du_spline(t, w, d);
+}
+
 /* The g of a stress, and the factor that goes with it. */
 static inline const double *du_operator(const dual *y, int64_t i, double *factor)
 {
@@ -260,10 +276,6 @@ static inline double du_bound_of(const du_stress *s)
     return s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex);
 }
 
-/* step_dim.c of the room: the method's fields of new particles; how short the first steps are. */
-rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
-double NS(largest_step)(const void *state, const rp__world *world);
-
 /* dual_memory_dim.c */
 rp_result DU(reserve)(dual *y, int64_t particles);
 void DU(release)(dual *y);
@@ -282,6 +294,11 @@ rp_result DU(reserve_law)(dual *y);
 void DU(gather_orientation)(dual *y, const rp__world *world);
 bool DU(make_frame)(dual *y, int64_t i, const double *sum);
 double DU(friction_across)(const dual *y, int64_t i, const double *normal);
+
+/* trilinear_dim.c: `stress: node`. What particles bring to nodes and stresses; one stress; velocities and gradients of the particles. */
+void DU(assemble_trilinear)(dual *y, const rp__world *world);
+void DU(prepare_trilinear)(dual *y, int64_t i, int64_t node, double dt);
+void DU(velocities_trilinear)(dual *y, const rp__world *world);
 
 /* dual_contact_dim.c */
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt);

@@ -95,8 +95,12 @@ void DU(assemble)(dual *y, const rp__world *world)
     w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
     w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     rp__transfer_options options = { .order = 2, .kind = RP_TRANSFER_APIC, .gradient = y->first_field + RP__NS_GRADIENT };
-    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     rp__exec_for(p->count, 8192, bulk_chunk, &w);
+    if (y->trilinear) {
+        DU(assemble_trilinear)(y, world);
+        return;
+    }
+    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     RP_D(rp__transfer_scalar_to_grid)(&y->grid, p, 2, y->bulk, y->nodes.bulk);
     rp__exec_for(y->grid.blocks, 8, sum_blocks, &w);
 }
@@ -240,7 +244,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     blend(y, i, s->full);
     rates(y, i, node, &shear, &all);
     double hat = sum->friction / sum->volume, loose = sum->looseness / sum->volume;
-    double gap = e < 1 ? 1 / (e > 0.05 ? e : 0.05) - 1 : 0;
+    double gap = e < 1 ? 1 / e - 1 : 0;
     gap = gap < loose ? gap : loose;
     if (y->params->compaction == RP__COMPACT_DIVERGENCE)
         gap = 0;
@@ -334,7 +338,10 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             int l = __builtin_ctzll(bits);
             int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
             stencil_nodes(y, b, l, node);
-            prepare_stress(w, i, node);
+            if (y->trilinear)
+                DU(prepare_trilinear)(y, i, node[DU_CENTRE], w->dt);
+            else
+                prepare_stress(w, i, node);
             if (!make_frame(y, i, node))
                 y->active[b] &= ~((uint64_t)1 << l);
         }
@@ -367,7 +374,8 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
+    if (!y->trilinear)
+        rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
 }

@@ -135,7 +135,7 @@ static double friction_with(const job *w, int64_t block, const du_contact *c, do
     const dual *y = w->y;
     double inner, calm, h = y->lattice.h;
     grains_around(y, c->key, c->normal, &inner, cohesion, &calm);
-    if (w->rated || !(inner < own))
+    if (w->rated || y->trilinear || !(inner < own))
         return own;
     double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
     calm = slow < calm ? slow : calm;
@@ -173,6 +173,8 @@ static double gap_around(const job *w, int64_t i, int surface)
 {
     const dual *y = w->y;
     double least = 1e3 * y->lattice.h;
+    if (y->trilinear) /* the paper has none */
+        return 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
         int64_t other = du_beside(y, i, way);
@@ -356,9 +358,10 @@ static rp_result touch_near(const job *w, int64_t block, int tile, const middle 
             return RP_OK;
     if (!is_open(w, block, surface, x, n))
         return RP_OK;
-    move_to_face(y, block, tile, n, t);
+    if (!y->trilinear)
+        move_to_face(y, block, tile, n, t);
     for (int a = 0; a < RP_DIM; a++)
-        du_spline(t[a], s[a], unused);
+        du_weights(y, t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
     middle one = *m;
@@ -456,7 +459,7 @@ static rp_result touch_block(const job *w, int64_t b)
         face[f] = du_closed(w->world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
     }
     for (int f = 0; f < 2 * RP_DIM; f++) {
-        for (int l = 0; l < RP_BLOCK_NODES && face[f]; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && face[f] && !y->trilinear; l++)
             RP_TRY(tie_wall(w, b, l, f));
         for (int t = 0; t < DU_TILE && face[f]; t++)
             RP_TRY(touch_wall(w, b, t, f));
@@ -464,7 +467,7 @@ static rp_result touch_block(const job *w, int64_t b)
     for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
         int surface = 6 + __builtin_ctzll(bits);
         look(w, b, surface, &deep);
-        for (int l = 0; l < RP_BLOCK_NODES; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && !y->trilinear; l++)
             RP_TRY(tie_body(w, b, l, surface, &deep));
         for (int t = 0; t < DU_TILE; t++)
             RP_TRY(touch_body(w, b, t, surface, &deep));
