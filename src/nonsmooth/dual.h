@@ -141,7 +141,7 @@ typedef struct dual {
     double constant[NS_STENCIL * RP_DIM]; /* the stencil of a full dual cell of size one */
     int32_t tile_neighbour[DU_TILE], tile_local[DU_TILE], offset[NS_STENCIL];
     int32_t tile_same[DU_TILE]; /* the first node of the tile that is the same: itself, but for periodic axes of one block */
-    double stress_scale;        /* rho (g L + u^2) */
+    double stress_scale;        /* rho g L, or the mean pressure, if that is more */
     double gravity;             /* |g| */
     bool varied;                /* mu(I) or decaying cohesion */
     rp_field_view views[8];
@@ -286,6 +286,7 @@ rp_result DU(rooms)(dual *y, const rp__world *world);
 /* dual_assemble_dim.c: what particles bring to nodes and dual cells; then gaps, dilatancy, friction, frames. */
 void DU(assemble)(dual *y, const rp__world *world);
 void DU(prepare)(dual *y, const rp__world *world, double dt);
+void DU(find_scale)(dual *y); /* once the stresses of the last step are placed */
 double DU(volume_error)(const dual *y);
 
 /* dual_laws_dim.c: memory for the law of the step; orientations of the dual cells; the frame or the wide frame of one of them from

@@ -61,6 +61,22 @@ static void stretch(const job *w, int64_t i)
         w->ellipsoid[c][i] = to[c];
 }
 
+/* The friction of a step is that of the rates before it. Taken as it comes that is an explicit scheme for what is as stiff as a viscosity,
+ * d|lambda_T| / d rate = lambda_N dmu / d rate: a shear wave four dual cells long, which the operator W = S of a dual cell moves by up to 2 S lambda_T,
+ * has the factor 1 - a a step, a = 2 S lambda_N dmu / d(strain), and grows from a = 2 on until every second layer sticks. Friction that follows by
+ * a part f of its change each step has factors of the product 1 - f and the sum 2 - f - f a, which are below one for f < 4 / (2 + a): half of that.
+ * What is steady does not depend on f, and f -> 1 as dt -> 0. */
+static double followed(const dual *y, int64_t stress, double slope)
+{
+    const du_stress *s = &y->stress[stress];
+    const double *schur = y->law == NS_LAW_ISOTROPIC ? y->frame[stress].s : y->wide[stress].s;
+    double most = 0;
+    for (int k = 0; k < NS_T; k++)
+        most = schur[k] > most ? schur[k] : most;
+    double a = s->lambda[0] > 0 ? 2 * most * NS_CONE * s->lambda[0] * slope * 2 / s->volume : 0;
+    return 2 / (2 + a);
+}
+
 /* mu(I) = mu_s + (mu_d - mu_s) I / (I_0 + I), I = shear rate · d sqrt(rho / p)   [jop2006], rho of the grains and p of the
  * packed material, phi_max times the pressure of the solid phase; dc/dt = -xi |D| c, |D| half the shear rate. */
 static void change_material(const job *w, int64_t i, int64_t stress)
@@ -72,7 +88,9 @@ static void change_material(const job *w, int64_t i, int64_t stress)
     if (m->friction_dynamic >= 0 && rate > 0) {
         double root = pressure > 0 ? sqrt(p->mass[i] / (p->volume[i] * m->volume_fraction * pressure)) : INFINITY;
         double number = rate * m->grain_diameter * root;
-        mu += (m->friction_dynamic - mu) * (isinf(number) ? 1 : number / (m->inertial_number + number));
+        double span = m->friction_dynamic - mu, sum = m->inertial_number + number;
+        mu += span * (isinf(number) ? 1 : number / sum);
+        mu = w->friction[i] + (mu - w->friction[i]) * followed(w->y, stress, isinf(number) ? 0 : span * m->inertial_number / (sum * sum) * number / rate);
     }
     w->friction[i] = mu;
     w->cohesion[i] *= exp(-0.5 * m->cohesion_decay * rate * w->dt);

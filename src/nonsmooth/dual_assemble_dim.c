@@ -136,14 +136,9 @@ static void add_gravity(void *context, int64_t begin, int64_t end, int worker)
 
 /* ---- one dual cell ---- */
 
-/* Filling: bulk volume over room at the node of the dual cell; where that lies in a body or behind a wall and has next to no room of its own,
- * over the nodes around, [1 2 1] / 4 along each axis. */
-static double filling(const dual *y, const int64_t *node)
+/* Bulk volume over room, of the nodes around a dual cell, [1 2 1] / 4 along each axis. */
+static double mean_filling(const dual *y, const int64_t *node)
 {
-    double half = 0.499 * du_power(y->lattice.h);
-    int64_t own = node[DU_CENTRE];
-    if (y->nodes.room[own] > half)
-        return y->nodes.bulk[own] / y->nodes.room[own];
     double bulk = 0, room = 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         static const double one[3] = { 1, 2, 1 };
@@ -154,6 +149,21 @@ static double filling(const dual *y, const int64_t *node)
         room += weight * y->nodes.room[node[n]];
     }
     return room > 0 ? bulk / room : 1;
+}
+
+/* Filling: that of the node of the dual cell; where it lies in a body or behind a wall and has next to no room of its own, the mean. */
+static double filling(const dual *y, const int64_t *node)
+{
+    int64_t own = node[DU_CENTRE];
+    bool roomy = y->nodes.room[own] > 0.499 * du_power(y->lattice.h);
+    return roomy ? y->nodes.bulk[own] / y->nodes.room[own] : mean_filling(y, node);
+}
+
+/* Packing, for dilatancy: what the few particles at a node have and those around have not is their sampling. Of the two the nearer to 1. */
+static double packing(const dual *y, const int64_t *node)
+{
+    double own = filling(y, node), mean = mean_filling(y, node);
+    return fabs(mean - 1) < fabs(own - 1) ? mean : own;
 }
 
 /* How far the operator is that of the full room: from the least filling of the nodes around that are not inside bodies. */
@@ -249,7 +259,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     if (y->params->compaction == RP__COMPACT_DIVERGENCE)
         gap = 0;
     bool touch = gap <= 1e-6;
-    double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, e, hat) : 0;
+    double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, packing(y, node), hat) : 0;
     s->mu = NS_CONE * hat;
     s->ratio = sum->viscosity / (sum->volume * s->volume);
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;
@@ -260,9 +270,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     double part_of_cell = s->volume * sum->bulk / (sum->volume * du_power(h)); /* of the volume of a full dual cell */
     s->weight = part_of_cell < 1 ? part_of_cell : 1;
-    double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
-    s->calm = calm = calm > 0 ? calm : 0;
-    s->strict = (calm + (1 - calm) * part) / part;
+    s->calm = calm > 0 ? calm : 0;
 }
 
 /* ---- frames ---- */
@@ -378,6 +386,41 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
+}
+
+static void pressure_chunk(void *context, int64_t begin, int64_t end, double *sum)
+{
+    const dual *y = context;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            const du_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+            double pressure = s->lambda[0] - s->cohesion;
+            sum[0] += pressure > 0 ? s->weight * pressure : 0, sum[1] += s->weight;
+        }
+}
+
+static void strict_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const dual *y = context;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            du_stress *s = &y->stress[i];
+            double skin = y->sum[i].mass / y->sum[i].volume * y->gravity * y->lattice.h;
+            double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
+            s->strict = (s->calm + (1 - s->calm) * part) / part;
+        }
+}
+
+/* The unit of residuals: the weight of the grains, or what presses on them beside it (a plate, a wall of a chute), as the last step found it in the mean. */
+void DU(find_scale)(dual *y)
+{
+    double sum[2];
+    rp__exec_sum(y->grid.blocks, 64, 2, pressure_chunk, y, sum);
+    double mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+    y->stress_scale = mean > y->stress_scale ? mean : y->stress_scale;
+    rp__exec_for(y->grid.blocks, 64, strict_chunk, y);
 }
 
 static void error_chunk(void *context, int64_t begin, int64_t end, double *sum)

@@ -129,6 +129,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "rooms", t);
     DU(prepare)(y, world, dt);
     DU(place_warm)(y);
+    DU(find_scale)(y);
     RP_LAP(&world->phases, "prepare", t);
     RP_TRY(DU(find_contacts)(y, world, dt));
     DU(place_warm_contacts)(y, dt);
