@@ -88,7 +88,7 @@ struct dual;
 /* dual_lanes_dim.c: from blocks to lanes before the sweeps, and the stresses back after them; the tile of a group. */
 rp_result RP_D(rp__nonsmooth_dual_to_lanes)(struct dual *y);
 void RP_D(rp__nonsmooth_dual_from_lanes)(struct dual *y);
-void RP_D(rp__nonsmooth_dual_keep_lanes)(struct dual *y, double *lambda, bool keep); /* the stresses, six (three) a lane of a slot; or back; then viscous ones */
+void RP_D(rp__nonsmooth_dual_keep_lanes)(struct dual *y, double *lambda, bool keep); /* the stresses, a lane of a slot each; or back; then viscous ones */
 void RP_D(rp__nonsmooth_dual_load_tile)(const struct dual *y, const du_group *group, du_tile *tile);
 void RP_D(rp__nonsmooth_dual_store_tile)(const struct dual *y, const du_group *group, const du_tile *tile);
 

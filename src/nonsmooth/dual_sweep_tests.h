@@ -349,8 +349,8 @@ static void compare_lane(const plain *p, const kind *what, const du_slot *slot, 
             ns_frame_to_chi(&frame[c][lane], at, chi);
         for (int k = 0; k < NS_S; k++)
             if (!(p->present[c] ? fabs(chi[k] - stress[k]) < near * (1 + fabs(stress[k])) : at[k] == 0))
-                fail_msg("lane %d, stress %d, coefficient %d: %.12g in lanes, %.12g in plain loops (viscous %d, wide %d)", lane, c, k, chi[k], stress[k], what->viscous,
-                         what->wide);
+                fail_msg("lane %d, stress %d, coefficient %d: %.12g in lanes, %.12g in plain loops (viscous %d, wide %d)", lane, c, k, chi[k], stress[k],
+                         what->viscous, what->wide);
     }
 }
 
