@@ -2,7 +2,6 @@
 #include "nonsmooth/dual.h"
 
 #include "exec/exec.h"
-#include "math/eigen.h"
 #include "transfer/transfer.h"
 
 #include <math.h>
@@ -27,6 +26,7 @@ static void add_particle(const job *w, int64_t i, du_sum *sum, double *g, const 
     sum->friction += v * w->friction[i];
     sum->cohesion += v * w->cohesion[i];
     sum->looseness += v * w->looseness[i];
+    sum->viscosity += v * w->world->materials[p->material[i]].viscosity;
     sum->count++;
     for (int a = 0; a < RP_DIM; a++)
         du_spline(t[a], n[a], d[a]);
@@ -95,8 +95,12 @@ void DU(assemble)(dual *y, const rp__world *world)
     w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
     w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     rp__transfer_options options = { .order = 2, .kind = RP_TRANSFER_APIC, .gradient = y->first_field + RP__NS_GRADIENT };
-    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     rp__exec_for(p->count, 8192, bulk_chunk, &w);
+    if (y->trilinear) {
+        DU(assemble_trilinear)(y, world);
+        return;
+    }
+    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     RP_D(rp__transfer_scalar_to_grid)(&y->grid, p, 2, y->bulk, y->nodes.bulk);
     rp__exec_for(y->grid.blocks, 8, sum_blocks, &w);
 }
@@ -132,14 +136,9 @@ static void add_gravity(void *context, int64_t begin, int64_t end, int worker)
 
 /* ---- one dual cell ---- */
 
-/* Filling: bulk volume over room at the node of the dual cell; where that lies in a body or behind a wall and has next to no room of its own,
- * over the nodes around, [1 2 1] / 4 along each axis. */
-static double filling(const dual *y, const int64_t *node)
+/* Bulk volume over room, of the nodes around a dual cell, [1 2 1] / 4 along each axis. */
+static double mean_filling(const dual *y, const int64_t *node)
 {
-    double half = 0.499 * du_power(y->lattice.h);
-    int64_t own = node[DU_CENTRE];
-    if (y->nodes.room[own] > half)
-        return y->nodes.bulk[own] / y->nodes.room[own];
     double bulk = 0, room = 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         static const double one[3] = { 1, 2, 1 };
@@ -150,6 +149,21 @@ static double filling(const dual *y, const int64_t *node)
         room += weight * y->nodes.room[node[n]];
     }
     return room > 0 ? bulk / room : 1;
+}
+
+/* Filling: that of the node of the dual cell; where it lies in a body or behind a wall and has next to no room of its own, the mean. */
+static double filling(const dual *y, const int64_t *node)
+{
+    int64_t own = node[DU_CENTRE];
+    bool roomy = y->nodes.room[own] > 0.499 * du_power(y->lattice.h);
+    return roomy ? y->nodes.bulk[own] / y->nodes.room[own] : mean_filling(y, node);
+}
+
+/* Packing, for dilatancy: what the few particles at a node have and those around have not is their sampling. Of the two the nearer to 1. */
+static double packing(const dual *y, const int64_t *node)
+{
+    double own = filling(y, node), mean = mean_filling(y, node);
+    return fabs(mean - 1) < fabs(own - 1) ? mean : own;
 }
 
 /* How far the operator is that of the full room: from the least filling of the nodes around that are not inside bodies. */
@@ -240,54 +254,31 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     blend(y, i, s->full);
     rates(y, i, node, &shear, &all);
     double hat = sum->friction / sum->volume, loose = sum->looseness / sum->volume;
-    double gap = e < 1 ? 1 / (e > 0.05 ? e : 0.05) - 1 : 0;
+    double gap = e < 1 ? 1 / e - 1 : 0;
     gap = gap < loose ? gap : loose;
     if (y->params->compaction == RP__COMPACT_DIVERGENCE)
         gap = 0;
     bool touch = gap <= 1e-6;
-    double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, e, hat) : 0;
+    double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, packing(y, node), hat) : 0;
     s->mu = NS_CONE * hat;
+    s->ratio = sum->viscosity / (sum->volume * s->volume);
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;
     s->cohesion = touch ? NS_COHESION_N * sum->cohesion / sum->volume : 0;
     double skin = sum->mass / sum->volume * y->gravity * h; /* rho g h */
     double calm = y->gravity > 0 ? 1 - all * sqrt(h / y->gravity) / y->params->apex_rate : 0;
-    s->apex = touch && calm > 0 ? NS_COHESION_N * y->params->apex * skin * calm : 0;
+    s->apex = touch && calm > 0 && y->law != NS_LAW_LINEARISED ? NS_COHESION_N * y->params->apex * skin * calm : 0;
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     double part_of_cell = s->volume * sum->bulk / (sum->volume * du_power(h)); /* of the volume of a full dual cell */
     s->weight = part_of_cell < 1 ? part_of_cell : 1;
-    double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
-    s->calm = calm = calm > 0 ? calm : 0;
-    s->strict = (calm + (1 - calm) * part) / part;
+    s->calm = calm > 0 ? calm : 0;
 }
 
 /* ---- frames ---- */
 
-static void eigen_of(const double *sum, double *r, double *e)
-{
-#if RP_DIM == 3
-    rp__mat3 v;
-    rp__math_eigen_sym3(sum, e, &v);
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            r[3 * a + b] = v.m[a][b];
-#else
-    double xx = sum[0], yy = sum[1], xy = sum[2], half = 0.5 * (yy - xx), t = 0;
-    if (xy != 0) {
-        double root = sqrt(half * half + xy * xy);
-        t = half >= 0 ? xy / (half + root) : xy / (half - root);
-    }
-    double c = 1 / sqrt(1 + t * t);
-    e[0] = xx - t * xy, e[1] = yy + t * xy;
-    r[0] = c, r[1] = t * c, r[2] = -t * c, r[3] = c;
-#endif
-    for (int k = 0; k < RP_DIM; k++)
-        e[k] = e[k] > 0 ? e[k] : 0;
-}
-
 /* G = sum_j (dt / m_j) g_ij g_ij^T, its frame; false when there is nothing to push against. */
 static bool make_frame(dual *y, int64_t i, const int64_t *node)
 {
-    double factor, sum[6] = { 0 }, e[3];
+    double factor, sum[6] = { 0 };
     const double *g = du_operator(y, i, &factor);
     for (int n = 0; n < NS_STENCIL; n++, g += RP_DIM) {
         double m = y->nodes.u[NS_PAD * node[n] + 3] * factor * factor;
@@ -298,8 +289,7 @@ static bool make_frame(dual *y, int64_t i, const int64_t *node)
         sum[0] += m * g[0] * g[0], sum[1] += m * g[1] * g[1], sum[2] += m * g[0] * g[1];
 #endif
     }
-    eigen_of(sum, y->frame[i].r, e);
-    return ns_frame_from_eigenvalues(&y->frame[i], e);
+    return DU(make_frame)(y, i, sum);
 }
 
 static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node)
@@ -336,6 +326,7 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
                 const du_sum *o = &y->sum[other];
                 around.volume += o->volume, around.bulk += o->bulk, around.mass += o->mass;
                 around.friction += o->friction, around.cohesion += o->cohesion, around.looseness += o->looseness;
+                around.viscosity += o->viscosity;
             }
             if (!(around.volume > 0))
                 continue;
@@ -355,7 +346,10 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             int l = __builtin_ctzll(bits);
             int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
             stencil_nodes(y, b, l, node);
-            prepare_stress(w, i, node);
+            if (y->trilinear)
+                DU(prepare_trilinear)(y, i, node[DU_CENTRE], w->dt);
+            else
+                prepare_stress(w, i, node);
             if (!make_frame(y, i, node))
                 y->active[b] &= ~((uint64_t)1 << l);
         }
@@ -388,9 +382,45 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
+    if (!y->trilinear)
+        rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
+}
+
+static void pressure_chunk(void *context, int64_t begin, int64_t end, double *sum)
+{
+    const dual *y = context;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            const du_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
+            double pressure = s->lambda[0] - s->cohesion;
+            sum[0] += pressure > 0 ? s->weight * pressure : 0, sum[1] += s->weight;
+        }
+}
+
+static void strict_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const dual *y = context;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
+            du_stress *s = &y->stress[i];
+            double skin = y->sum[i].mass / y->sum[i].volume * y->gravity * y->lattice.h;
+            double part = skin > 0 && skin < y->stress_scale ? skin / y->stress_scale : 1;
+            s->strict = (s->calm + (1 - s->calm) * part) / part;
+        }
+}
+
+/* The unit of residuals: the weight of the grains, or what presses on them beside it (a plate, a wall of a chute), as the last step found it in the mean. */
+void DU(find_scale)(dual *y)
+{
+    double sum[2];
+    rp__exec_sum(y->grid.blocks, 64, 2, pressure_chunk, y, sum);
+    double mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+    y->stress_scale = mean > y->stress_scale ? mean : y->stress_scale;
+    rp__exec_for(y->grid.blocks, 64, strict_chunk, y);
 }
 
 static void error_chunk(void *context, int64_t begin, int64_t end, double *sum)

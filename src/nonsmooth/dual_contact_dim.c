@@ -82,10 +82,11 @@ static double node_mass(const dual *y, int64_t block, int tile)
     return j < 0 ? 0 : y->nodes.mass[j];
 }
 
-/* Friction, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. */
-static void grains_around(const dual *y, int64_t i, double *friction, double *cohesion, double *calm)
+/* Friction on a plane, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. Viscous ones add their stress at a
+ * strain rate of sqrt(g / h) over rho g h: much viscosity makes a layer of shear as thick as cells, and the surface holds as it says. */
+static void grains_around(const dual *y, int64_t i, const double *normal, double *friction, double *cohesion, double *calm)
 {
-    double volume = 0;
+    double volume = 0, mass = 0, viscosity = 0, across = 0, h = y->lattice.h;
     *friction = *cohesion = *calm = 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
@@ -96,8 +97,11 @@ static void grains_around(const dual *y, int64_t i, double *friction, double *co
         *friction += y->sum[other].friction;
         *cohesion += y->sum[other].cohesion;
         *calm += y->sum[other].volume * y->stress[other].calm;
+        mass += y->sum[other].mass, viscosity += y->sum[other].viscosity;
+        across += y->sum[other].volume * DU(friction_across)(y, other, normal);
     }
-    *friction /= volume > 0 ? volume : 1;
+    *friction *= volume > 0 ? across / (volume * volume) : 1;
+    *friction += viscosity > 0 ? viscosity / (mass * h * sqrt(y->gravity * h)) : 0;
     *cohesion /= volume > 0 ? volume : 1;
     *calm /= volume > 0 ? volume : 1;
 }
@@ -130,8 +134,8 @@ static double friction_with(const job *w, int64_t block, const du_contact *c, do
 {
     const dual *y = w->y;
     double inner, calm, h = y->lattice.h;
-    grains_around(y, c->key, &inner, cohesion, &calm);
-    if (w->rated || !(inner < own))
+    grains_around(y, c->key, c->normal, &inner, cohesion, &calm);
+    if (w->rated || y->trilinear || !(inner < own))
         return own;
     double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
     calm = slow < calm ? slow : calm;
@@ -169,6 +173,8 @@ static double gap_around(const job *w, int64_t i, int surface)
 {
     const dual *y = w->y;
     double least = 1e3 * y->lattice.h;
+    if (y->trilinear) /* the paper has none */
+        return 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
         int64_t other = du_beside(y, i, way);
@@ -379,9 +385,10 @@ static rp_result touch_near(const job *w, int64_t block, int tile, const middle 
     for (int a = 0; a < RP_DIM; a++)
         if (fabs(t[a]) > 0.5 + 1e-9)
             return RP_OK;
-    move_to_face(y, block, tile, n, t);
+    if (!y->trilinear)
+        move_to_face(y, block, tile, n, t);
     for (int a = 0; a < RP_DIM; a++)
-        du_spline(t[a], s[a], unused);
+        du_weights(y, t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
     middle one = *m;
@@ -479,7 +486,7 @@ static rp_result touch_block(const job *w, int64_t b)
         face[f] = du_closed(w->world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
     }
     for (int f = 0; f < 2 * RP_DIM; f++) {
-        for (int l = 0; l < RP_BLOCK_NODES && face[f]; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && face[f] && !y->trilinear; l++)
             RP_TRY(tie_wall(w, b, l, f));
         for (int t = 0; t < DU_TILE && face[f]; t++)
             RP_TRY(touch_wall(w, b, t, f));
@@ -487,7 +494,7 @@ static rp_result touch_block(const job *w, int64_t b)
     for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
         int surface = 6 + __builtin_ctzll(bits);
         look(w, b, surface, &deep);
-        for (int l = 0; l < RP_BLOCK_NODES; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && !y->trilinear; l++)
             RP_TRY(tie_body(w, b, l, surface, &deep));
         for (int t = 0; t < DU_TILE; t++)
             RP_TRY(touch_body(w, b, t, surface, &deep));
