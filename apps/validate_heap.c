@@ -220,7 +220,7 @@ void case_heap_refinement(validation *v)
     static const struct {
         const char *name, *method, *off;
     } runs[] = {
-        { "nonsmooth", "nonsmooth", "nonsmooth.apex=0,nonsmooth.static_cohesion=0" },
+        { "nonsmooth", "nonsmooth", "nonsmooth.apex=0" },
         { "elastoplastic", "elastoplastic", "elastoplastic.apex=0" },
     };
     double cell = validation_number(v, "cell"), most = validation_number(v, "rule");

@@ -250,6 +250,7 @@ typedef struct rp_method_info {
     const rp_field_info *fields;  /* it adds to the particles; ends with a NULL name */
     const char *const *extras;    /* names of its own numbers of a step (rp_step_stats.extra_name); end with NULL */
     const char *const *phases;    /* names of its phases; end with NULL. Both are columns of stats.csv from the first row on */
+    const char *const *removed;   /* parameters of former versions, each followed by what takes its place; end with NULL. NULL: none */
 } rp_method_info;
 
 RP_API int rp_method_count(void);

@@ -12,10 +12,10 @@
 #ifndef RP_NONSMOOTH_DUAL_H
 #define RP_NONSMOOTH_DUAL_H
 
-#include "nonsmooth/dual_closure.h"
 #include "nonsmooth/dual_lanes.h"
 #include "nonsmooth/local.h"
 #include "nonsmooth/system.h"
+#include "nonsmooth/wide.h"
 
 #define DU(name) RP_D(rp__nonsmooth_dual_##name)
 
@@ -37,7 +37,7 @@ typedef struct du_nodes {
 
 /* What the particles of a dual cell bring. */
 typedef struct du_sum {
-    double volume, bulk, mass, friction, cohesion, looseness; /* the last three times V */
+    double volume, bulk, mass, friction, cohesion, looseness, viscosity; /* the last four times V */
     int64_t count, first;       /* particles */
 } du_sum;
 
@@ -49,7 +49,9 @@ typedef struct du_room {
 } du_room;
 
 typedef struct du_stress {
-    double lambda[NS_S];        /* in the frame, cohesion added */
+    double lambda[NS_S];        /* in the frame (ns_wide: in its coefficients), cohesion added */
+    double viscous[NS_S];       /* -ratio × strain: the viscous stress, in the frame (ns_wide: coefficients of chi) */
+    double ratio;               /* eta / volume */
     double k, mu, cohesion, apex;
     double weight;              /* of its residual: how much of a full dual cell it has, what its stress pushes with */
     double strict;              /* and how much more it counts at rest */
@@ -59,7 +61,6 @@ typedef struct du_stress {
     double volume;              /* of the grains, as g has it */
     double pressed;             /* lambda_N + apex above this: grains touch */
     double strain[2];           /* after the solve: div u, shear rate */
-    double power;               /* after the solve: work of the stress on the grains, a second */
 } du_stress;
 
 /* Contact of grains with a wall or a body: Coulomb's law on the velocity at one place, that of a node in or on the body or of a particle
@@ -93,6 +94,7 @@ typedef struct du_warm {
     int64_t count, capacity;
     int32_t (*node)[3];
     double *stress;             /* NS_S each: coefficients of chi, without cohesion */
+    double *viscous;            /* NS_S each: the viscous part, which is not in `stress` */
     int64_t contact_count, contact_capacity;
     int32_t (*contact_node)[4]; /* and surface × DU_SIDES + side */
     double *contact;            /* 3 each: force */
@@ -108,8 +110,9 @@ typedef struct dual {
     rp__lattice lattice;
     rp__grid grid;
     const rp__nonsmooth_params *params;
-    ns_system *upkeep;          /* what the room keeps of particles: birth, splitting, merging */
+    ns_grains *upkeep;          /* what the room keeps of particles: birth, splitting, merging */
     int first_field;
+    bool trilinear;             /* `stress: node`: the elements of the paper, see trilinear_dim.c */
     int64_t block_capacity;
     du_nodes nodes;
     du_sum *sum;                /* stress */
@@ -119,6 +122,12 @@ typedef struct dual {
     uint64_t *near;             /* block: bodies near */
     double *g;                  /* stress, NS_STENCIL, RP_DIM */
     ns_frame *frame;            /* stress */
+    ns_wide *wide;              /* stress: in place of the frame when the law is not isotropic */
+    double *full, *plain;       /* stress, NS_S × NS_S: W~ of the linearised law, W of viscous grains whose law is not isotropic */
+    double *orientation;        /* stress, NS_S: sum V alpha nu of its particles, when they have an orientation */
+    int64_t wide_capacity, full_capacity, plain_capacity, orientation_capacity;
+    ns_law_kind law;            /* of this step */
+    bool viscous;               /* some grains are, in this step */
     du_stress *stress;
     uint64_t *active;           /* block: bits of the stresses in use */
     double *partial;            /* block, DU_SUMS: sums of the solver */
@@ -210,6 +219,22 @@ static inline void du_spline(double t, double w[3], double d[3])
     d[0] = -a, d[1] = -2 * t, d[2] = b;
 }
 
+/* The same of the hats of `stress: node`. */
+static inline void du_hat(double t, double w[3], double d[3])
+{
+    bool low = t < 0;
+    w[0] = low ? -t : 0, w[1] = low ? 1 + t : 1 - t, w[2] = low ? 0 : t;
+    d[0] = low ? -1 : 0, d[1] = low ? 1 : -1, d[2] = low ? 0 : 1;
+}
+
+static inline void du_weights(const dual *y, double t, double w[3], double d[3])
+{
+    if (y->trilinear)
+        du_hat(t, w, d);
+    else
+        du_spline(t, w, d);
+}
+
 /* The g of a stress, and the factor that goes with it. */
 static inline const double *du_operator(const dual *y, int64_t i, double *factor)
 {
@@ -218,9 +243,38 @@ static inline const double *du_operator(const dual *y, int64_t i, double *factor
     return constant ? y->constant : y->g + i * (NS_STENCIL * RP_DIM);
 }
 
-/* step_dim.c of the room: the method's fields of new particles; how short the first steps are. */
-rp_result NS(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
-double NS(largest_step)(const void *state, const rp__world *world);
+/* Coefficients of chi of the stress: without cohesion; with or without its viscous part. */
+static inline void du_chi_of(const dual *y, int64_t i, bool viscous, double *chi)
+{
+    const du_stress *s = &y->stress[i];
+    double lambda[NS_S];
+    bool framed = y->law == NS_LAW_ISOTROPIC;
+    for (int k = 0; k < NS_S; k++)
+        lambda[k] = s->lambda[k] - (k == 0 ? s->cohesion : 0) + (viscous && framed ? s->viscous[k] : 0);
+    if (framed) {
+        ns_frame_to_chi(&y->frame[i], lambda, chi);
+        return;
+    }
+    ns_wide_to_chi(&y->wide[i], lambda, chi);
+    for (int k = 0; k < NS_S && viscous; k++)
+        chi[k] += s->viscous[k];
+}
+
+/* Size of the shear as the law measures it, and its bound. */
+static inline double du_shear_of(const dual *y, const du_stress *s)
+{
+    double sum = 0, most = 0;
+    for (int k = 1; k < NS_S; k++) {
+        sum += s->lambda[k] * s->lambda[k];
+        most = fabs(s->lambda[k]) > most ? fabs(s->lambda[k]) : most;
+    }
+    return y->law == NS_LAW_LINEARISED ? most : sqrt(sum);
+}
+
+static inline double du_bound_of(const du_stress *s)
+{
+    return s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex);
+}
 
 /* dual_memory_dim.c */
 rp_result DU(reserve)(dual *y, int64_t particles);
@@ -234,6 +288,18 @@ void DU(assemble)(dual *y, const rp__world *world);
 void DU(prepare)(dual *y, const rp__world *world, double dt);
 void DU(find_scale)(dual *y); /* once the stresses of the last step are placed */
 double DU(volume_error)(const dual *y);
+
+/* dual_laws_dim.c: memory for the law of the step; orientations of the dual cells; the frame or the wide frame of one of them from
+ * G = sum_j (dt / m_j) g_ij g_ij^T, false when there is nothing to push against. */
+rp_result DU(reserve_law)(dual *y);
+void DU(gather_orientation)(dual *y, const rp__world *world);
+bool DU(make_frame)(dual *y, int64_t i, const double *sum);
+double DU(friction_across)(const dual *y, int64_t i, const double *normal);
+
+/* trilinear_dim.c: `stress: node`. What particles bring to nodes and stresses; one stress; velocities and gradients of the particles. */
+void DU(assemble_trilinear)(dual *y, const rp__world *world);
+void DU(prepare_trilinear)(dual *y, int64_t i, int64_t node, double dt);
+void DU(velocities_trilinear)(dual *y, const rp__world *world);
 
 /* dual_contact_dim.c */
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt);

@@ -10,9 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOSEST 10.0  /* looseness of grains that were not pressed for long; no gap is wider */
-#define LONGEST 8.0   /* semi-axes of an ellipsoid stay within this factor of the particle's own size */
-
 typedef struct job {
     dual *y;
     const rp__world *world;
@@ -43,7 +40,7 @@ static void stretch(const job *w, int64_t i)
                 to[at[r][s]] += af[r][k] * a[s][k];
             trace += r == s ? to[r] : 0;
         }
-    double unit = w->size[i] * w->size[i], most = LONGEST * LONGEST * unit, least = unit / (LONGEST * LONGEST);
+    double unit = w->size[i] * w->size[i], most = NS_DRAWN * NS_DRAWN * unit, least = unit / (NS_DRAWN * NS_DRAWN);
     double det = RP_DIM == 3 ? to[0] * (to[1] * to[2] - to[5] * to[5]) - to[3] * (to[3] * to[2] - to[5] * to[4]) +
                                    to[4] * (to[3] * to[5] - to[1] * to[4])
                              : to[0] * to[1] - to[3] * to[3];
@@ -72,9 +69,10 @@ static void stretch(const job *w, int64_t i)
 static double followed(const dual *y, int64_t stress, double slope)
 {
     const du_stress *s = &y->stress[stress];
+    const double *schur = y->law == NS_LAW_ISOTROPIC ? y->frame[stress].s : y->wide[stress].s;
     double most = 0;
     for (int k = 0; k < NS_T; k++)
-        most = y->frame[stress].s[k] > most ? y->frame[stress].s[k] : most;
+        most = schur[k] > most ? schur[k] : most;
     double a = s->lambda[0] > 0 ? 2 * most * NS_CONE * s->lambda[0] * slope * 2 / s->volume : 0;
     return 2 / (2 + a);
 }
@@ -103,7 +101,7 @@ static void loosen(const job *w, int64_t i, const du_stress *s)
 {
     double *loose = &w->looseness[i];
     *loose = s->lambda[0] + s->apex > s->pressed ? 0 : (1 + *loose) * (1 + w->dt * s->strain[0]) - 1;
-    *loose = !(*loose > 0) ? 0 : *loose > LOOSEST ? LOOSEST : *loose;
+    *loose = !(*loose > 0) ? 0 : *loose > NS_LOOSE ? NS_LOOSE : *loose;
 }
 
 /* A particle that is alone at its nodes keeps the gradient it had when it left the others for ever; it says nothing about its neighbours,
@@ -135,15 +133,16 @@ static void move(void *context, int64_t begin, int64_t end)
         int64_t base[3] = { 0 };
         for (int a = 0; a < RP_DIM; a++)
             base[a] = (int64_t)rp__lattice_base(2, rp__lattice_coordinate(&y->lattice, a, p->x[a][i]));
-        if (block < 0) /* all of them have their base node in one block */
+        if (block < 0 || y->trilinear) /* dual cells: all of them have their base node in one block */
             block = RP_D(rp__grid_find)(&y->grid, (int32_t)(base[0] >> 2), (int32_t)(base[1] >> 2), RP_DIM == 3 ? (int32_t)(base[2] >> 2) : 0);
         int64_t s = block * RP_BLOCK_NODES + (base[0] & 3) + 4 * (base[1] & 3) + (RP_DIM == 3 ? 16 * (base[2] & 3) : 0);
-        if (is_alone(w, i, s))
+        if (!y->trilinear && is_alone(w, i, s))
             for (int c = 0; c < 9; c++)
                 w->gradient[c][i] = 0;
         stretch(w, i);
         if (du_in_use(y, s)) {
-            loosen(w, i, &y->stress[s]);
+            if (!y->trilinear)
+                loosen(w, i, &y->stress[s]);
             if (w->smooth)
                 change_material(w, i, s);
             else /* it may have been set since */
@@ -160,6 +159,12 @@ static void move(void *context, int64_t begin, int64_t end)
     }
 }
 
+static void move_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    move(context, begin, end);
+}
+
 void DU(to_particles)(dual *y, const rp__world *world, double dt)
 {
     rp__particles *p = world->particles;
@@ -174,6 +179,11 @@ void DU(to_particles)(dual *y, const rp__world *world, double dt)
     w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     NS(bounds)(y->upkeep, world, w.low, w.high);
     w.smooth = y->varied ? DU(smooth)(y) : NULL;
+    if (y->trilinear) {
+        DU(velocities_trilinear)(y, world);
+        rp__exec_for(p->count, 1024, move_chunk, &w);
+        return;
+    }
     rp__transfer_options options = { .order = 2, .kind = RP_TRANSFER_APIC, .gradient = y->first_field + RP__NS_GRADIENT, .each = move,
                                      .context = &w };
     const double *const velocity[3] = { y->nodes.after[0], y->nodes.after[1], y->nodes.after[2] };

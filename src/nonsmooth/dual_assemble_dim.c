@@ -2,7 +2,6 @@
 #include "nonsmooth/dual.h"
 
 #include "exec/exec.h"
-#include "math/eigen.h"
 #include "transfer/transfer.h"
 
 #include <math.h>
@@ -27,6 +26,7 @@ static void add_particle(const job *w, int64_t i, du_sum *sum, double *g, const 
     sum->friction += v * w->friction[i];
     sum->cohesion += v * w->cohesion[i];
     sum->looseness += v * w->looseness[i];
+    sum->viscosity += v * w->world->materials[p->material[i]].viscosity;
     sum->count++;
     for (int a = 0; a < RP_DIM; a++)
         du_spline(t[a], n[a], d[a]);
@@ -95,8 +95,12 @@ void DU(assemble)(dual *y, const rp__world *world)
     w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
     w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     rp__transfer_options options = { .order = 2, .kind = RP_TRANSFER_APIC, .gradient = y->first_field + RP__NS_GRADIENT };
-    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     rp__exec_for(p->count, 8192, bulk_chunk, &w);
+    if (y->trilinear) {
+        DU(assemble_trilinear)(y, world);
+        return;
+    }
+    RP_D(rp__transfer_to_grid)(&y->grid, p, &options, y->nodes.mass, y->nodes.momentum);
     RP_D(rp__transfer_scalar_to_grid)(&y->grid, p, 2, y->bulk, y->nodes.bulk);
     rp__exec_for(y->grid.blocks, 8, sum_blocks, &w);
 }
@@ -250,18 +254,19 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     blend(y, i, s->full);
     rates(y, i, node, &shear, &all);
     double hat = sum->friction / sum->volume, loose = sum->looseness / sum->volume;
-    double gap = e < 1 ? 1 / (e > 0.05 ? e : 0.05) - 1 : 0;
+    double gap = e < 1 ? 1 / e - 1 : 0;
     gap = gap < loose ? gap : loose;
     if (y->params->compaction == RP__COMPACT_DIVERGENCE)
         gap = 0;
     bool touch = gap <= 1e-6;
     double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, packing(y, node), hat) : 0;
     s->mu = NS_CONE * hat;
+    s->ratio = sum->viscosity / (sum->volume * s->volume);
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;
     s->cohesion = touch ? NS_COHESION_N * sum->cohesion / sum->volume : 0;
     double skin = sum->mass / sum->volume * y->gravity * h; /* rho g h */
     double calm = y->gravity > 0 ? 1 - all * sqrt(h / y->gravity) / y->params->apex_rate : 0;
-    s->apex = touch && calm > 0 ? NS_COHESION_N * y->params->apex * skin * calm : 0;
+    s->apex = touch && calm > 0 && y->law != NS_LAW_LINEARISED ? NS_COHESION_N * y->params->apex * skin * calm : 0;
     s->pressed = NS_COHESION_N * DU_PRESSED * skin;
     double part_of_cell = s->volume * sum->bulk / (sum->volume * du_power(h)); /* of the volume of a full dual cell */
     s->weight = part_of_cell < 1 ? part_of_cell : 1;
@@ -270,32 +275,10 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
 
 /* ---- frames ---- */
 
-static void eigen_of(const double *sum, double *r, double *e)
-{
-#if RP_DIM == 3
-    rp__mat3 v;
-    rp__math_eigen_sym3(sum, e, &v);
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            r[3 * a + b] = v.m[a][b];
-#else
-    double xx = sum[0], yy = sum[1], xy = sum[2], half = 0.5 * (yy - xx), t = 0;
-    if (xy != 0) {
-        double root = sqrt(half * half + xy * xy);
-        t = half >= 0 ? xy / (half + root) : xy / (half - root);
-    }
-    double c = 1 / sqrt(1 + t * t);
-    e[0] = xx - t * xy, e[1] = yy + t * xy;
-    r[0] = c, r[1] = t * c, r[2] = -t * c, r[3] = c;
-#endif
-    for (int k = 0; k < RP_DIM; k++)
-        e[k] = e[k] > 0 ? e[k] : 0;
-}
-
 /* G = sum_j (dt / m_j) g_ij g_ij^T, its frame; false when there is nothing to push against. */
 static bool make_frame(dual *y, int64_t i, const int64_t *node)
 {
-    double factor, sum[6] = { 0 }, e[3];
+    double factor, sum[6] = { 0 };
     const double *g = du_operator(y, i, &factor);
     for (int n = 0; n < NS_STENCIL; n++, g += RP_DIM) {
         double m = y->nodes.u[NS_PAD * node[n] + 3] * factor * factor;
@@ -306,8 +289,7 @@ static bool make_frame(dual *y, int64_t i, const int64_t *node)
         sum[0] += m * g[0] * g[0], sum[1] += m * g[1] * g[1], sum[2] += m * g[0] * g[1];
 #endif
     }
-    eigen_of(sum, y->frame[i].r, e);
-    return ns_frame_from_eigenvalues(&y->frame[i], e);
+    return DU(make_frame)(y, i, sum);
 }
 
 static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node)
@@ -344,6 +326,7 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
                 const du_sum *o = &y->sum[other];
                 around.volume += o->volume, around.bulk += o->bulk, around.mass += o->mass;
                 around.friction += o->friction, around.cohesion += o->cohesion, around.looseness += o->looseness;
+                around.viscosity += o->viscosity;
             }
             if (!(around.volume > 0))
                 continue;
@@ -363,7 +346,10 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
             int l = __builtin_ctzll(bits);
             int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
             stencil_nodes(y, b, l, node);
-            prepare_stress(w, i, node);
+            if (y->trilinear)
+                DU(prepare_trilinear)(y, i, node[DU_CENTRE], w->dt);
+            else
+                prepare_stress(w, i, node);
             if (!make_frame(y, i, node))
                 y->active[b] &= ~((uint64_t)1 << l);
         }
@@ -396,7 +382,8 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
+    if (!y->trilinear)
+        rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
 }

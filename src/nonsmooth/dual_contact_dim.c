@@ -84,10 +84,11 @@ static double node_mass(const dual *y, int64_t block, int tile)
     return j < 0 ? 0 : y->nodes.mass[j];
 }
 
-/* Friction, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. */
-static void grains_around(const dual *y, int64_t i, double *friction, double *cohesion, double *calm)
+/* Friction on a plane, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. Viscous ones add their stress at a
+ * strain rate of sqrt(g / h) over rho g h: much viscosity makes a layer of shear as thick as cells, and the surface holds as it says. */
+static void grains_around(const dual *y, int64_t i, const double *normal, double *friction, double *cohesion, double *calm)
 {
-    double volume = 0;
+    double volume = 0, mass = 0, viscosity = 0, across = 0, h = y->lattice.h;
     *friction = *cohesion = *calm = 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
@@ -98,8 +99,11 @@ static void grains_around(const dual *y, int64_t i, double *friction, double *co
         *friction += y->sum[other].friction;
         *cohesion += y->sum[other].cohesion;
         *calm += y->sum[other].volume * y->stress[other].calm;
+        mass += y->sum[other].mass, viscosity += y->sum[other].viscosity;
+        across += y->sum[other].volume * DU(friction_across)(y, other, normal);
     }
-    *friction /= volume > 0 ? volume : 1;
+    *friction *= volume > 0 ? across / (volume * volume) : 1;
+    *friction += viscosity > 0 ? viscosity / (mass * h * sqrt(y->gravity * h)) : 0;
     *cohesion /= volume > 0 ? volume : 1;
     *calm /= volume > 0 ? volume : 1;
 }
@@ -132,8 +136,8 @@ static double friction_with(const job *w, int64_t block, const du_contact *c, do
 {
     const dual *y = w->y;
     double inner, calm, h = y->lattice.h;
-    grains_around(y, c->key, &inner, cohesion, &calm);
-    if (w->rated || !(inner < own))
+    grains_around(y, c->key, c->normal, &inner, cohesion, &calm);
+    if (w->rated || y->trilinear || !(inner < own))
         return own;
     double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
     calm = slow < calm ? slow : calm;
@@ -171,6 +175,8 @@ static double gap_around(const job *w, int64_t i, int surface, rp__vec3 normal)
 {
     const dual *y = w->y;
     double least = 1e3 * y->lattice.h;
+    if (y->trilinear) /* the paper has none */
+        return 0;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
         int64_t other = du_beside(y, i, way);
@@ -297,21 +303,48 @@ static void look(const job *w, int64_t block, int surface, depth *out)
     }
 }
 
-/* Grains can be at a place on a surface: it lies in the domain and in no other body. And there is a surface: distances of combined shapes may be
- * small where there is none (between two boxes that overlap a little). */
-static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 n)
+/* Way out of the wall or other body that a place on a surface lies deepest behind; 0 when grains can be there. */
+static double way_out(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 *n)
 {
-    double tiny = 1e-6 * w->y->lattice.h;
-    rp__vec3 unused;
-    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, n, x), &unused) < 0))
+    double deepest = 0;
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        rp__vec3 m;
+        double d = du_closed(w->world, f) ? distance_to(w, f, x, &m) : 0;
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1) {
+        rp__vec3 m;
+        double d = distance_to(w, 6 + __builtin_ctzll(bits), x, &m);
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    return -deepest;
+}
+
+/* Moves a place on a surface, if need be, to where grains can be: in a corner the nearest place may lie behind the wall or in the body that it
+ * is made with, and grains touch the surface beside it: out of that, back to the surface, and again, towards the edge in which the two meet.
+ * False when there is no such place; or no surface, for distances of combined shapes may be small where there is none (between two
+ * boxes that overlap a little). */
+static bool find_open(const job *w, int64_t block, int surface, rp__vec3 *x, rp__vec3 *n)
+{
+    enum { TRIES = 8 };
+    double tiny = 1e-6 * w->y->lattice.h, near = 0.01 * w->y->lattice.h;
+    rp__vec3 out, m;
+    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, *n, *x), &out) < 0))
         return false;
-    for (int f = 0; f < 2 * RP_DIM; f++)
-        if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
+    for (int k = 0; k < TRIES; k++) {
+        double inside = way_out(w, block, surface, *x, &out);
+        if (inside <= (k == 0 ? tiny : near))
+            return true;
+        *x = rp__vec3_axpy(inside, out, *x);
+        double d = distance_to(w, surface, *x, &m);
+        if (rp__vec3_dot(m, *n) < SAME_SIDE)
             return false;
-    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1)
-        if (distance_to(w, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
-            return false;
-    return true;
+        *x = rp__vec3_axpy(-d, m, *x);
+        *n = m;
+    }
+    return false;
 }
 
 static void tangents(rp__vec3 n, rp__vec3 *first, rp__vec3 *second)
@@ -367,7 +400,7 @@ typedef struct sides {
 static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
 {
     const dual *y = c->w->y;
-    double h = y->lattice.h, t[3] = { (x.x - c->node.x) / h, (x.y - c->node.y) / h, (x.z - c->node.z) / h }, s[3][3], unused[3], share[NS_STENCIL];
+    double h = y->lattice.h, t[3], s[3][3], unused[3], share[NS_STENCIL];
     for (int k = 0; k < c->count; k++)
         if (rp__vec3_dot(n, c->seen[k]) > SAME_SIDE)
             return RP_OK;
@@ -375,14 +408,18 @@ static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
         return RP_OK;
     int number = c->count++;
     c->seen[number] = n;
+    rp__vec3 open = on;
+    if (!find_open(c->w, c->block, c->surface, &open, &n))
+        return RP_OK;
+    x = rp__vec3_add(x, rp__vec3_sub(open, on));
+    t[0] = (x.x - c->node.x) / h, t[1] = (x.y - c->node.y) / h, t[2] = (x.z - c->node.z) / h;
     for (int a = 0; a < RP_DIM; a++)
         if (fabs(t[a]) > 0.5 + 1e-9)
             return RP_OK;
-    if (!is_open(c->w, c->block, c->surface, on, n))
-        return RP_OK;
-    move_to_face(y, c->block, c->tile, n, t);
+    if (!y->trilinear)
+        move_to_face(y, c->block, c->tile, n, t);
     for (int a = 0; a < RP_DIM; a++)
-        du_spline(t[a], s[a], unused);
+        du_weights(y, t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
     middle one = c->m;
@@ -513,7 +550,7 @@ static rp_result touch_block(const job *w, int64_t b)
         face[f] = du_closed(w->world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
     }
     for (int f = 0; f < 2 * RP_DIM; f++) {
-        for (int l = 0; l < RP_BLOCK_NODES && face[f]; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && face[f] && !y->trilinear; l++)
             RP_TRY(tie_wall(w, b, l, f));
         for (int t = 0; t < DU_TILE && face[f]; t++)
             RP_TRY(touch_wall(w, b, t, f));
@@ -521,7 +558,7 @@ static rp_result touch_block(const job *w, int64_t b)
     for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
         int surface = 6 + __builtin_ctzll(bits);
         look(w, b, surface, &deep);
-        for (int l = 0; l < RP_BLOCK_NODES; l++)
+        for (int l = 0; l < RP_BLOCK_NODES && !y->trilinear; l++)
             RP_TRY(tie_body(w, b, l, surface, &deep));
         for (int t = 0; t < DU_TILE; t++)
             RP_TRY(touch_body(w, b, t, surface, &deep));

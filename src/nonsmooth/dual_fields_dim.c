@@ -86,10 +86,7 @@ double *DU(smooth)(dual *y)
     for (int64_t b = 0; b < y->grid.blocks; b++)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
-            double lambda[NS_S];
-            memcpy(lambda, y->stress[i].lambda, sizeof lambda);
-            lambda[0] -= y->stress[i].cohesion;
-            ns_frame_to_chi(&y->frame[i], lambda, from + WIDTH * i);
+            du_chi_of(y, i, y->viscous, from + WIDTH * i);
             double room = y->cut[i] == -1 ? du_power(y->lattice.h) : y->cut[i] >= 0 ? y->rooms[y->cut[i]].volume : 0;
             from[WIDTH * i + NS_S] = room > 0 ? y->stress[i].volume * y->sum[i].bulk / (y->sum[i].volume * room) : 0;
         }
@@ -107,15 +104,12 @@ double *DU(smooth)(dual *y)
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, SHEAR, FRACTION, REGION, STRESS, PLANES = STRESS + 6 };
 
 /* 0 take-off (no stress but rounding of rho g h), 1 stick, 2 slide (on the cone to a hundredth). */
-static double region_of(const du_stress *s)
+static double region_of(const dual *y, const du_stress *s)
 {
-    double tangent = 0;
-    for (int k = 1; k < NS_S; k++)
-        tangent += s->lambda[k] * s->lambda[k];
-    double least = 1e-6 * s->pressed / DU_PRESSED;
-    if (!(s->lambda[0] > least) && !(tangent > least * least))
+    double shear = du_shear_of(y, s), least = 1e-6 * s->pressed / DU_PRESSED;
+    if (!(s->lambda[0] > least) && !(shear > least))
         return 0;
-    return sqrt(tangent) < 0.99 * s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex) ? 1 : 2;
+    return shear < 0.99 * du_bound_of(s) ? 1 : 2;
 }
 
 static void fill_row(const dual *y, int64_t i, const double *r, int64_t at, int64_t n, double *data)
@@ -129,7 +123,7 @@ static void fill_row(const dual *y, int64_t i, const double *r, int64_t at, int6
         data[(POSITION + a) * n + at] = y->lattice.origin[a] + y->lattice.h * (double)c[a];
         data[(VELOCITY + a) * n + at] = y->nodes.after[a][node];
     }
-    data[REGION * n + at] = region_of(s);
+    data[REGION * n + at] = region_of(y, s);
     /* As the method has it: full dual cells are packed to phi_max, others as their node is; one without room of its own as it fills. */
     double room = y->nodes.room[node], phi = sum->volume / sum->bulk, full = du_power(y->lattice.h);
     double filled = room > 0.1 * full ? y->nodes.bulk[node] / room : s->weight;

@@ -33,6 +33,16 @@ typedef struct du_slot {
     int32_t local;              /* place in the block */
 } du_slot;
 
+/* Of a slot with viscous grains: eta / volume, and the stress -(eta / volume) × strain that goes with the velocities. */
+typedef struct du_viscous {
+    du_v ratio, stress[NS_S], previous[NS_S];
+} du_viscous;
+
+/* Of a slot whose law has no simple frame: ns_wide, W~ (linearised law) and W (viscous grains) in coefficients of chi. */
+typedef struct du_wide {
+    du_v e[NS_T * NS_T], s[NS_T], a[NS_T], full[NS_S * NS_S], plain[NS_S * NS_S];
+} du_wide;
+
 typedef struct du_group {
     int64_t block[DU_LANES];    /* or -1 */
     int64_t slot, slots;        /* the first, how many */
@@ -54,6 +64,10 @@ typedef struct du_lanes {
     int64_t slots, slot_capacity;
     du_v *g;                    /* NS_STENCIL × RP_DIM for each slot that is not all full dual cells */
     int64_t g_count, g_capacity;
+    du_viscous *viscous;        /* slot: when some grains are viscous */
+    int64_t viscous_capacity;
+    du_wide *wide;              /* slot: when the law is not the isotropic one */
+    int64_t wide_capacity;
 } du_lanes;
 
 /* Velocities around the blocks of a group, and dt / m. */
@@ -74,7 +88,7 @@ struct dual;
 /* dual_lanes_dim.c: from blocks to lanes before the sweeps, and the stresses back after them; the tile of a group. */
 rp_result RP_D(rp__nonsmooth_dual_to_lanes)(struct dual *y);
 void RP_D(rp__nonsmooth_dual_from_lanes)(struct dual *y);
-void RP_D(rp__nonsmooth_dual_keep_lanes)(struct dual *y, double *lambda, bool keep); /* the stresses, six (three) a lane of a slot; or back */
+void RP_D(rp__nonsmooth_dual_keep_lanes)(struct dual *y, double *lambda, bool keep); /* the stresses, a lane of a slot each; or back; then viscous ones */
 void RP_D(rp__nonsmooth_dual_load_tile)(const struct dual *y, const du_group *group, du_tile *tile);
 void RP_D(rp__nonsmooth_dual_store_tile)(const struct dual *y, const du_group *group, const du_tile *tile);
 

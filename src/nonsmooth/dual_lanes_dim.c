@@ -90,6 +90,30 @@ static void place_slots(dual *y, const du_group *group)
     }
 }
 
+static void fill_viscous(du_viscous *v, int l, const du_stress *from)
+{
+    v->ratio[l] = from->ratio;
+    for (int k = 0; k < NS_S; k++)
+        v->stress[k][l] = v->previous[k][l] = from->viscous[k];
+}
+
+/* Returns W_NN. */
+static double fill_wide(const dual *y, du_wide *w, int l, int64_t i)
+{
+    for (int k = 0; k < NS_T * NS_T; k++)
+        w->e[k][l] = i < 0 ? k % (NS_T + 1) == 0 : y->wide[i].e[k];
+    for (int k = 0; k < NS_T; k++) {
+        w->s[k][l] = i < 0 ? 1 : y->wide[i].s[k];
+        w->a[k][l] = i < 0 ? 0 : y->wide[i].a[k];
+    }
+    for (int k = 0; k < NS_S * NS_S; k++) {
+        double unit = k % (NS_S + 1) == 0;
+        w->full[k][l] = y->law != NS_LAW_LINEARISED || i < 0 ? unit : y->full[i * (NS_S * NS_S) + k];
+        w->plain[k][l] = !y->viscous || i < 0 ? unit : y->plain[i * (NS_S * NS_S) + k];
+    }
+    return i < 0 ? 1 : y->wide[i].nn;
+}
+
 static void fill_lane(dual *y, du_slot *s, int l, int64_t i)
 {
     static const du_stress no_stress = { .k = 1, .volume = 1 };
@@ -112,6 +136,10 @@ static void fill_lane(dual *y, du_slot *s, int l, int64_t i)
     s->k[l] = from->k, s->mu[l] = from->mu, s->apex[l] = from->apex;
     s->weight[l] = from->weight, s->strict[l] = from->strict, s->thin[l] = 1 / from->volume;
     s->factor[l] = from->constant;
+    if (y->viscous)
+        fill_viscous(&y->lanes.viscous[s - y->lanes.slot], l, from);
+    if (y->law != NS_LAW_ISOTROPIC)
+        s->nn[l] = fill_wide(y, &y->lanes.wide[s - y->lanes.slot], l, i);
     if (s->g < 0)
         return;
     double factor = 0;
@@ -139,8 +167,13 @@ rp_result DU(to_lanes)(dual *y)
         !rp__base_grow(&p->member, &p->member_capacity, y->grid.blocks + 1, sizeof *p->member))
         return RP_OUT_OF_MEMORY;
     make_groups(y);
+    int64_t kept = (y->viscous ? 2 : 1) * p->slots * DU_LANES * NS_S + 1;
     if (!rp__base_grow(&p->slot, &p->slot_capacity, p->slots + 1, sizeof *p->slot) ||
-        !rp__base_grow(&y->best.lambda, &y->best.capacity, p->slots * DU_LANES * NS_S + 1, sizeof *y->best.lambda))
+        !rp__base_grow(&y->best.lambda, &y->best.capacity, kept, sizeof *y->best.lambda))
+        return RP_OUT_OF_MEMORY;
+    if (y->viscous && !rp__base_grow(&p->viscous, &p->viscous_capacity, p->slots + 1, sizeof *p->viscous))
+        return RP_OUT_OF_MEMORY;
+    if (y->law != NS_LAW_ISOTROPIC && !rp__base_grow(&p->wide, &p->wide_capacity, p->slots + 1, sizeof *p->wide))
         return RP_OUT_OF_MEMORY;
     p->g_count = 0;
     for (int64_t n = 0; n < p->groups; n++)
@@ -161,6 +194,8 @@ void DU(from_lanes)(dual *y)
                 int64_t i = cell_of(y, group, s, l);
                 for (int k = 0; i >= 0 && k < NS_S; k++)
                     y->stress[i].lambda[k] = s->lambda[k][l];
+                for (int k = 0; i >= 0 && y->viscous && k < NS_S; k++)
+                    y->stress[i].viscous[k] = y->lanes.viscous[q].stress[k][l];
             }
     }
 }
@@ -169,6 +204,11 @@ void DU(keep_lanes)(dual *y, double *lambda, bool keep)
 {
     for (int64_t q = 0; q < y->lanes.slots; q++) {
         double *now = (double *)y->lanes.slot[q].lambda, *kept = lambda + q * DU_LANES * NS_S;
+        memcpy(keep ? kept : now, keep ? now : kept, DU_LANES * NS_S * sizeof *now);
+    }
+    lambda += y->lanes.slots * DU_LANES * NS_S;
+    for (int64_t q = 0; q < y->lanes.slots && y->viscous; q++) {
+        double *now = (double *)y->lanes.viscous[q].stress, *kept = lambda + q * DU_LANES * NS_S;
         memcpy(keep ? kept : now, keep ? now : kept, DU_LANES * NS_S * sizeof *now);
     }
 }

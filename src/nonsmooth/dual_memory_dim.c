@@ -86,8 +86,10 @@ void DU(release)(dual *y)
     free_blocks(y);
     RP_D(rp__grid_free)(&y->grid);
     void *others[] = { y->rooms, y->bulk, y->contacts.list, y->contacts.free, y->contacts.body_velocity, y->contacts.body_previous,
-                       y->contacts.body_inverse, y->warm.node, y->warm.stress, y->warm.contact_node, y->warm.contact,
-                       y->best.impulse, y->best.body, y->best.lambda, y->lanes.group, y->lanes.member, y->lanes.slot, y->lanes.g, y->view_data };
+                       y->contacts.body_inverse, y->warm.node, y->warm.stress, y->warm.viscous, y->warm.contact_node, y->warm.contact,
+                       y->best.impulse, y->best.body, y->best.lambda, y->lanes.group, y->lanes.member, y->lanes.slot,
+                       y->lanes.g, y->lanes.viscous, y->lanes.wide,
+                       y->wide, y->full, y->plain, y->orientation, y->view_data };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         rp__base_free(others[i]);
 }

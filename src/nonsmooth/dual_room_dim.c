@@ -85,17 +85,19 @@ static int class_of(const job *w, const int64_t at[3], uint64_t near, uint64_t *
 }
 
 /* Integrals of the three weights and their derivatives from `low` to `high`. */
-static void integrals(double low, double high, double n[3], double d[3])
+static void integrals(const dual *y, double low, double high, double n[3], double d[3])
 {
     double a[3], b[3], unused[3];
     for (int side = 0; side < 2; side++) {
         double t = side ? high : low, *to = side ? b : a, p = 0.5 - t, q = 0.5 + t;
         to[0] = -p * p * p / 6, to[1] = 0.75 * t - t * t * t / 3, to[2] = q * q * q / 6;
+        if (y->trilinear)
+            to[0] = t < 0 ? -0.5 * t * t : 0, to[1] = t < 0 ? t + 0.5 * t * t : t - 0.5 * t * t, to[2] = t < 0 ? 0 : 0.5 * t * t;
     }
     for (int k = 0; k < 3; k++)
         n[k] = b[k] - a[k];
-    du_spline(low, a, unused);
-    du_spline(high, b, unused);
+    du_weights(y, low, a, unused);
+    du_weights(y, high, b, unused);
     for (int k = 0; k < 3; k++)
         d[k] = b[k] - a[k];
 }
@@ -152,7 +154,7 @@ static void add_part(const job *w, const int64_t at[3], const double *corner, co
         int index = k;
         for (int a = 0; a < RP_DIM; a++, index /= FINE) {
             step[a] = side[a] * ((index % FINE + 0.5) / FINE - 0.5);
-            du_spline(middle[a] + step[a], n[a], d[a]);
+            du_weights(w->y, middle[a] + step[a], n[a], d[a]);
         }
         double part = volume * outside(count, distance, normal, step, size, w->y->lattice.h);
         if (!(part > 0))
@@ -174,7 +176,7 @@ static void room_of(const job *w, const int64_t at[3], uint64_t bodies, du_room 
         double n[3][3], d[3][3];
         room->volume = 1;
         for (int a = 0; a < RP_DIM; a++) {
-            integrals(low[a], high[a], n[a], d[a]);
+            integrals(w->y, low[a], high[a], n[a], d[a]);
             room->volume *= high[a] - low[a];
         }
         add_products(room, n, d, 1);
@@ -227,9 +229,10 @@ static void fill(void *context, int64_t begin, int64_t end, int worker)
 }
 
 /* Integral of the weight `n` (of the stencil) over a whole dual cell. */
-static double whole_integral(int n)
+static double whole_integral(const dual *y, int n)
 {
-    static const double one[3] = { 1.0 / 6, 2.0 / 3, 1.0 / 6 };
+    static const double hat[3] = { 1.0 / 8, 3.0 / 4, 1.0 / 8 }, spline[3] = { 1.0 / 6, 2.0 / 3, 1.0 / 6 }, *one;
+    one = y->trilinear ? hat : spline;
     return one[n % 3] * one[n / 3 % 3] * (RP_DIM == 3 ? one[n / 9] : 1);
 }
 
@@ -261,7 +264,7 @@ static double node_room(const job *w, int64_t j)
                 r = &room;
             }
         }
-        sum += r ? r->n[n] : kind == WHOLE ? full * whole_integral(n) : 0;
+        sum += r ? r->n[n] : kind == WHOLE ? full * whole_integral(y, n) : 0;
     }
     return sum;
 }

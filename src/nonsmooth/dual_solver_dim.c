@@ -106,22 +106,21 @@ NS_INLINE void scatter(const double *restrict g, double factor, const double *re
     }
 }
 
+/* Strain, in coefficients of chi. */
 static void strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
 {
-    double h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], factor;
+    double h[RP_DIM * RP_DIM], factor;
     const double *g = du_operator(y, i, &factor);
     gather(g, tile, at, factor, h);
-    ns_rotate_in(y->frame[i].r, h, m);
-    ns_frame_coefficients(&y->frame[i], m, gamma);
-    gamma[0] += y->stress[i].k;
+    ns_chi_coefficients(h, gamma);
 }
 
-static void push(const dual *y, int64_t i, const double *change, ns_four *tile, const int32_t *at)
+static void push(const dual *y, int64_t i, ns_four *tile, const int32_t *at)
 {
-    double m[RP_DIM * RP_DIM], h[RP_DIM * RP_DIM], factor;
+    double chi[NS_S], h[RP_DIM * RP_DIM], factor;
     const double *g = du_operator(y, i, &factor);
-    ns_frame_tensor(&y->frame[i], change, m);
-    ns_rotate_out(y->frame[i].r, m, h);
+    du_chi_of(y, i, y->viscous, chi);
+    ns_chi_tensor(chi, h);
     scatter(g, factor, h, tile, at);
 }
 
@@ -387,11 +386,8 @@ static void start_block(void *context, int64_t block, int worker)
         int l = __builtin_ctzll(bits);
         int64_t i = block * RP_BLOCK_NODES + l;
         int32_t at[NS_STENCIL];
-        double change[NS_S];
         stencil_of(y, l, at);
-        memcpy(change, y->stress[i].lambda, sizeof change);
-        change[0] -= y->stress[i].cohesion;
-        push(y, i, change, tile, at);
+        push(y, i, tile, at);
     }
     for (int64_t k = y->contacts.first[block]; k < y->contacts.first[block + 1]; k++) {
         du_contact *c = &y->contacts.list[k];
@@ -429,11 +425,8 @@ static void finish_block(void *context, int64_t begin, int64_t end, int worker)
             strain_of(y, i, tile, at, gamma);
             for (int k = 1; k < NS_S; k++)
                 tangent += gamma[k] * gamma[k];
-            s->strain[0] = NS_TRACE * (gamma[0] - s->k) / s->volume;
+            s->strain[0] = NS_TRACE * gamma[0] / s->volume;
             s->strain[1] = 2 * sqrt(tangent) / s->volume;
-            s->power = 0;
-            for (int k = 0; k < NS_S; k++)
-                s->power += 2 * (s->lambda[k] - (k == 0 ? s->cohesion : 0)) * (gamma[k] - (k == 0 ? s->k : 0));
         }
     }
 }
@@ -443,13 +436,11 @@ static void count_states(const dual *y, du_report *r)
     for (int64_t b = 0; b < y->grid.blocks; b++)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             const du_stress *s = &y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)];
-            double tangent = 0, n = s->lambda[0];
-            for (int k = 1; k < NS_S; k++)
-                tangent += s->lambda[k] * s->lambda[k];
+            double shear = du_shear_of(y, s);
             /* Relaxed stresses end a little inside their cones. */
-            if (!(n > 0) && !(tangent > 0))
+            if (!(s->lambda[0] > 0) && !(shear > 0))
                 r->take_off++;
-            else if (sqrt(tangent) < s->mu * sqrt(n * n + s->apex * s->apex) * (1 - 1e-3))
+            else if (shear < du_bound_of(s) * (1 - 1e-3))
                 r->stick++;
             else
                 r->slide++;

@@ -1,5 +1,5 @@
 /* `stress: dual`: creation and the step. */
-#include "nonsmooth/dual.h"
+#include "nonsmooth/problem.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -44,6 +44,7 @@ rp_result DU(create)(rp__world *world, int first_field, void **state)
         return RP_OUT_OF_MEMORY;
     y->params = world->params;
     y->first_field = first_field;
+    y->trilinear = y->params->stress == RP__STRESS_NODE;
     y->lattice.h = world->def->cell_size;
     for (int a = 0; a < 3; a++) {
         y->lattice.origin[a] = world->def->lower[a];
@@ -51,11 +52,9 @@ rp_result DU(create)(rp__world *world, int first_field, void **state)
         y->lattice.periodic[a] = a < RP_DIM && world->def->wall[2 * a].kind == RP_PERIODIC;
     }
     make_tables(y);
-    void *upkeep = NULL;
     rp_result result = RP_D(rp__grid_init)(&y->grid, &y->lattice);
     if (result == RP_OK)
-        result = NS(create)(world, first_field, &upkeep);
-    y->upkeep = upkeep;
+        result = NS(grains_create)(world, first_field, &y->upkeep);
     if (result != RP_OK) {
         RP_D(rp__grid_free)(&y->grid);
         rp__base_free(y);
@@ -70,7 +69,7 @@ void DU(destroy)(void *state)
     dual *y = state;
     if (!y)
         return;
-    NS(destroy)(y->upkeep);
+    NS(grains_destroy)(y->upkeep);
     DU(release)(y);
     rp__base_free(y);
 }
@@ -116,10 +115,15 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
         y->grid.blocks = 0;
         return RP_OK;
     }
-    RP_TRY(RP_D(rp__grid_build)(&y->grid, p, 2));
+    RP_TRY(RP_D(rp__grid_build)(&y->grid, p, y->trilinear ? 3 : 2));
     RP_TRY(DU(reserve)(y, p->count));
+    y->law = NS(law_of)(y->upkeep, world);
+    y->viscous = NS(is_viscous)(world);
+    RP_TRY(DU(reserve_law)(y));
     RP_LAP(&world->phases, "sort", t);
     DU(assemble)(y, world);
+    if (y->upkeep->oriented && y->law != NS_LAW_ISOTROPIC && !y->trilinear)
+        DU(gather_orientation)(y, world);
     RP_LAP(&world->phases, "assemble", t);
     RP_TRY(DU(rooms)(y, world));
     RP_LAP(&world->phases, "rooms", t);
@@ -135,10 +139,16 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     RP_LAP(&world->phases, "solve", t);
     double dissipated, made;
     DU(work)(y, world, dt, &dissipated, &made);
+    double library = 0;
+    bool dumps = world->step % y->params->dump_every == 0 && world->step / y->params->dump_every < y->params->dump_problems;
+    if (dumps)
+        RP_TRY(NS(dump_problem)(y, world, dt, &library));
     DU(report_contacts)(y, world, dt);
     RP_TRY(DU(keep_warm)(y, dt));
     RP_LAP(&world->phases, "keep", t);
     DU(to_particles)(y, world, dt);
+    if (y->upkeep->oriented)
+        NS(turn)(y->upkeep, world, dt);
     RP_LAP(&world->phases, "advect", t);
     int64_t split = 0, merged = 0;
     if (y->params->split || y->params->merge)
@@ -158,6 +168,8 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "energy_made", made);
     extra(stats, "split", (double)split);
     extra(stats, "merged", (double)merged);
+    if (y->params->dump_problems > 0)
+        extra(stats, "library_residual", library);
     y->upkeep->settled++;
     return RP_OK;
 }

@@ -179,18 +179,25 @@ NS_INLINE void tensor(const du_slot *s, const du_v *y, du_v *m)
 
 /* ---- the law ---- */
 
+/* What the law knows of W: eigenvalues of the Schur complement of W_NN, W_TN / W_NN (the first `coupled` are not zero), W_NN; the last root. */
+typedef struct operator {
+    const du_v *s, *a;
+    int coupled;
+    du_v nn, *root;
+} operator;
+
 /* ns_secular_root in the lanes of `open`: the root alpha of |y| + mu a·y = target, y = -c / (s + alpha). A lane that is done stays as it is. */
-NS_INLINE du_v secular_root(du_slot *f, const du_v *c, du_v mu, du_v target, du_mask open, du_v *y)
+NS_INLINE du_v secular_root(const operator *f, const du_v *c, du_v mu, du_v target, du_mask open, du_v *y)
 {
     du_v cc = c[0] * c[0], scs = c[0] * c[0] * f->s[0], na = f->a[0] * f->a[0], least = f->s[0], norm = { 0 };
     for (int k = 1; k < NS_T; k++) {
         cc += c[k] * c[k], scs += c[k] * c[k] * f->s[k];
         least = select_lanes(f->s[k] < least, f->s[k], least);
     }
-    for (int k = 1; k < RP_DIM - 1; k++)
+    for (int k = 1; k < f->coupled; k++)
         na += f->a[k] * f->a[k];
     du_v steep = 1 + mu * root_lanes(na), length = root_lanes(cc);
-    du_v low = { 0 }, high = length * steep / target, alpha = f->root;
+    du_v low = { 0 }, high = length * steep / target, alpha = *f->root;
     du_mask lost = ~((alpha > 0) & (alpha < high)) & open;
     if (any_lane(lost)) {
         du_v guess = length / target - scs / cc;
@@ -205,7 +212,7 @@ NS_INLINE du_v secular_root(du_slot *f, const du_v *c, du_v mu, du_v target, du_
             now[k] = -c[k] * inverse[k];
             yy += now[k] * now[k];
             yyi += now[k] * now[k] * inverse[k];
-            if (k < RP_DIM - 1)
+            if (k < f->coupled)
                 ay += f->a[k] * now[k], ayi += f->a[k] * now[k] * inverse[k];
         }
         du_v here = root_lanes(yy), p = here + mu * ay, excess = p - target, size = here * steep + target;
@@ -238,26 +245,26 @@ NS_INLINE du_v secular_root(du_slot *f, const du_v *c, du_v mu, du_v target, du_
         }
         alpha = select_lanes(open, next, alpha);
     }
-    f->root = alpha;
+    *f->root = alpha;
     return norm;
 }
 
 /* ns_law: the stress in the cone that obeys Coulomb's law when all others stay. */
-NS_INLINE void cone_law(du_slot *f, const du_v *gamma, const du_v *from, du_v mu, du_v *to)
+NS_INLINE void cone_law(const operator *f, const du_v *gamma, const du_v *from, du_v mu, du_v *to)
 {
     du_v ay = f->a[0] * from[1], c[NS_T], y[NS_T], yy = { 0 };
-    for (int k = 1; k < RP_DIM - 1; k++)
+    for (int k = 1; k < f->coupled; k++)
         ay += f->a[k] * from[k + 1];
     du_v bn = gamma[0] - f->nn * (from[0] + ay);
     du_mask off = bn >= 0;
     ay = (du_v){ 0 };
     for (int k = 0; k < NS_T; k++) {
         c[k] = gamma[k + 1] - f->s[k] * from[k + 1];
-        if (k < RP_DIM - 1)
+        if (k < f->coupled)
             c[k] -= f->a[k] * gamma[0];
         y[k] = -c[k] / f->s[k];
         yy += y[k] * y[k];
-        if (k < RP_DIM - 1)
+        if (k < f->coupled)
             ay += f->a[k] * y[k];
     }
     du_v beta = -bn / f->nn, n = beta - ay;
@@ -275,21 +282,21 @@ NS_INLINE void cone_law(du_slot *f, const du_v *gamma, const du_v *from, du_v mu
 
 /* Without normal stress the rounded apex still carries |lambda_T| <= most: the stress that stops the shear, cut to that.
  * gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. */
-NS_INLINE void shear_alone(const du_slot *f, const du_v *gamma, const du_v *from, du_v most, du_mask which, du_v *to)
+NS_INLINE void shear_alone(const operator *f, const du_v *gamma, const du_v *from, du_v most, du_mask which, du_v *to)
 {
     du_v ay = f->a[0] * from[1], ab = { 0 }, aa = all_lanes(1), b[NS_T], t[NS_T], norm = { 0 };
-    for (int k = 1; k < RP_DIM - 1; k++)
+    for (int k = 1; k < f->coupled; k++)
         ay += f->a[k] * from[k + 1];
     for (int k = 0; k < NS_T; k++) {
         b[k] = gamma[k + 1] - f->s[k] * from[k + 1];
-        if (k < RP_DIM - 1) {
+        if (k < f->coupled) {
             b[k] -= f->nn * f->a[k] * (ay + from[0]);
             ab += f->nn * f->a[k] * b[k] / f->s[k];
             aa += f->nn * f->a[k] * f->a[k] / f->s[k];
         }
     }
     for (int k = 0; k < NS_T; k++) {
-        t[k] = -(k < RP_DIM - 1 ? b[k] - f->a[k] * ab / aa : b[k]) / f->s[k];
+        t[k] = -(k < f->coupled ? b[k] - f->a[k] * ab / aa : b[k]) / f->s[k];
         norm += t[k] * t[k];
     }
     norm = root_lanes(norm);
@@ -300,22 +307,37 @@ NS_INLINE void shear_alone(const du_slot *f, const du_v *gamma, const du_v *from
 }
 
 /* The rounded apex |lambda_T| <= mu sqrt(lambda_N^2 + c^2) is the cone shifted by c' = sqrt(lambda_N^2 + c^2) - lambda_N, taken at the present stress. */
-NS_INLINE void local_law(du_slot *s, bool fluid, const du_v *gamma, du_v *from, du_v *to)
+NS_INLINE void local_law(const du_slot *s, const operator *f, bool fluid, const du_v *gamma, du_v *from, du_v *to)
 {
     du_mask rounded = s->apex > 0;
     if (fluid || !any_lane(rounded)) {
-        cone_law(s, gamma, from, fluid ? all_lanes(0) : s->mu, to);
+        cone_law(f, gamma, from, fluid ? all_lanes(0) : s->mu, to);
         return;
     }
     du_v n = select_lanes(from[0] > 0, from[0], all_lanes(0));
     du_v shift = select_lanes(rounded, s->apex * s->apex / (root_lanes(n * n + s->apex * s->apex) + n), all_lanes(0)), plain = from[0];
     from[0] = plain + shift;
-    cone_law(s, gamma, from, s->mu, to);
+    cone_law(f, gamma, from, s->mu, to);
     from[0] = plain;
     to[0] -= shift;
     du_mask bare = rounded & (to[0] < 0);
     if (any_lane(bare))
-        shear_alone(s, gamma, from, s->mu * s->apex, bare, to);
+        shear_alone(f, gamma, from, s->mu * s->apex, bare, to);
+}
+
+/* The linearised law, lane by lane: for comparison, not for speed. */
+static void box_law(const du_slot *s, const du_wide *wide, bool fluid, const du_v *gamma, const du_v *from, du_v *to)
+{
+    for (int l = 0; l < DU_LANES; l++) {
+        double w[NS_S * NS_S], strain[NS_S], start[NS_S], end[NS_S];
+        for (int k = 0; k < NS_S * NS_S; k++)
+            w[k] = wide->full[k][l];
+        for (int k = 0; k < NS_S; k++)
+            strain[k] = gamma[k][l], start[k] = from[k][l];
+        ns_law_box(w, strain, start, fluid ? 0 : s->mu[l], end);
+        for (int k = 0; k < NS_S; k++)
+            to[k][l] = end[k];
+    }
 }
 
 /* ---- a visit ---- */
@@ -324,14 +346,8 @@ typedef struct totals {
     du_v sum[DU_SUMS];
 } totals;
 
-NS_INLINE void count(const du_slot *s, const du_v *from, const du_v *to, totals *t, du_mask *off)
+NS_INLINE void count_square(const du_slot *s, du_v square, totals *t)
 {
-    du_v square = { 0 };
-    *off = to[0] == 0;
-    for (int k = 0; k < NS_S; k++) {
-        square += (to[k] - from[k]) * (to[k] - from[k]);
-        *off &= to[k] == 0;
-    }
     square *= s->weight * s->weight;
     du_v calm = square * s->strict * s->strict;
     t->sum[DU_SQUARES] += square;
@@ -340,54 +356,251 @@ NS_INLINE void count(const du_slot *s, const du_v *from, const du_v *to, totals 
     t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
 }
 
+/* `gamma` without the gap. */
 NS_INLINE void count_strain(const du_slot *s, const du_v *gamma, totals *t)
 {
-    du_v all = (gamma[0] - s->k) * (gamma[0] - s->k), scale = 2 * s->weight * s->thin;
+    du_v all = gamma[0] * gamma[0], scale = 2 * s->weight * s->thin;
     for (int k = 1; k < NS_S; k++)
         all += gamma[k] * gamma[k];
     t->sum[DU_STRAINS] += scale * scale * all;
 }
 
-static void visit(const dual *y, du_slot *s, const du_manner *manner, du_tile *tile, totals *t)
+/* What the law asks of a stress and what is done: from, to, the relaxed change. */
+typedef struct step {
+    du_v from[NS_S], to[NS_S], omega;
+} step;
+
+/* Where momentum carries the values. */
+NS_INLINE void begin(step *q, const du_v *now, const du_v *previous, double beta)
 {
-    const du_v *g = s->g < 0 ? NULL : y->lanes.g + s->g;
-    du_v h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], gamma[NS_S], from[NS_S], to[NS_S], change[NS_S];
-    int32_t at[NS_STENCIL];
-    int base = du_tile_base(s->local);
-    for (int n = 0; n < NS_STENCIL; n++)
-        at[n] = y->tile_same[base + y->offset[n]];
+    for (int k = 0; k < NS_S; k++)
+        q->from[k] = now[k] + beta * (now[k] - previous[k]);
+}
+
+NS_INLINE du_v square_of(const step *q)
+{
+    du_v square = { 0 };
+    for (int k = 0; k < NS_S; k++)
+        square += (q->to[k] - q->from[k]) * (q->to[k] - q->from[k]);
+    return square;
+}
+
+/* Stresses that take off do so wholly, others by a part of the way. */
+NS_INLINE du_v relaxation(const step *q, const du_manner *manner)
+{
+    du_mask off = q->to[0] == 0;
+    for (int k = 1; k < NS_S; k++)
+        off &= q->to[k] == 0;
+    return select_lanes(off, all_lanes(1), all_lanes(manner->omega));
+}
+
+NS_INLINE void take(const step *q, du_v omega, du_v *now, du_v *previous, du_v *change, totals *t)
+{
+    for (int k = 0; k < NS_S; k++) {
+        du_v by = omega * (q->to[k] - q->from[k]), next = q->from[k] + by;
+        t->sum[DU_UPHILL] += by * (next - now[k]);
+        previous[k] = now[k];
+        now[k] = next;
+        change[k] = by;
+    }
+}
+
+/* y = W x in the frame. */
+NS_INLINE void apply_frame(const du_slot *s, const du_v *x, du_v *y)
+{
+    du_v sum = x[0];
+    for (int k = 0; k < RP_DIM - 1; k++)
+        sum += s->a[k] * x[k + 1];
+    y[0] = s->nn * sum;
+    for (int k = 0; k < NS_T; k++)
+        y[k + 1] = s->s[k] * x[k + 1] + (k < RP_DIM - 1 ? s->a[k] * y[0] : (du_v){ 0 });
+}
+
+/* y = W x by its entries. */
+NS_INLINE void apply_entries(const du_v *w, const du_v *x, du_v *y)
+{
+    for (int i = 0; i < NS_S; i++) {
+        y[i] = w[i * NS_S] * x[0];
+        for (int j = 1; j < NS_S; j++)
+            y[i] += w[i * NS_S + j] * x[j];
+    }
+}
+
+/* Strain when the viscous stress goes along: gamma - W' (nu + ratio gamma), see dual_laws_dim.c; nu where momentum carries it, in `q`. */
+NS_INLINE void begin_viscous(const du_slot *s, const du_v *w, const du_viscous *v, double beta, du_v *gamma, step *q)
+{
+    du_v apart[NS_S], by[NS_S];
+    begin(q, v->stress, v->previous, beta);
+    for (int k = 0; k < NS_S; k++)
+        apart[k] = q->from[k] + v->ratio * gamma[k];
+    if (w)
+        apply_entries(w, apart, by);
+    else
+        apply_frame(s, apart, by);
+    for (int k = 0; k < NS_S; k++)
+        gamma[k] -= by[k];
+}
+
+/* The viscous stress once friction has made its step `by`. */
+NS_INLINE void end_viscous(const du_slot *s, const du_v *w, const du_viscous *v, const du_v *by, const du_v *gamma, step *q)
+{
+    du_v more[NS_S];
+    if (w)
+        apply_entries(w, by, more);
+    else
+        apply_frame(s, by, more);
+    for (int k = 0; k < NS_S; k++)
+        q->to[k] = -v->ratio * (gamma[k] + more[k]);
+}
+
+/* A visit in the frame of the operator. */
+NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
+{
+    du_v h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], gamma[NS_S], strain[NS_S], change[NS_S], by[NS_S];
+    step q, flow;
+    double beta = manner->look ? 0 : manner->beta;
+    const operator f = { s->s, s->a, RP_DIM - 1, s->nn, &s->root };
     gather(s, g, tile, at, h);
     turn_in(s->r, h, m);
     coefficients(s, m, gamma);
-    gamma[0] += s->k;
-    double beta = manner->look ? 0 : manner->beta;
     for (int k = 0; k < NS_S; k++)
-        from[k] = s->lambda[k] + beta * (s->lambda[k] - s->previous[k]);
-    local_law(s, manner->fluid && !manner->look, gamma, from, to);
-    du_mask off;
-    count(s, from, to, t, &off);
+        strain[k] = gamma[k];
+    if (v)
+        begin_viscous(s, NULL, v, beta, gamma, &flow);
+    gamma[0] += s->k;
+    begin(&q, s->lambda, s->previous, beta);
+    local_law(s, &f, manner->fluid && !manner->look, gamma, q.from, q.to);
+    du_v square = square_of(&q);
+    if (v) {
+        gamma[0] -= s->k;
+        for (int k = 0; k < NS_S; k++)
+            by[k] = q.to[k] - q.from[k];
+        end_viscous(s, NULL, v, by, gamma, &flow);
+        square += square_of(&flow);
+    }
+    count_square(s, square, t);
     if (manner->look) {
-        count_strain(s, gamma, t);
+        count_strain(s, strain, t);
         return;
     }
-    du_v omega = select_lanes(off, all_lanes(1), all_lanes(manner->omega));
-    for (int k = 0; k < NS_S; k++) {
-        change[k] = omega * (to[k] - from[k]);
-        du_v now = from[k] + change[k];
-        t->sum[DU_UPHILL] += change[k] * (now - s->lambda[k]);
-        s->previous[k] = s->lambda[k];
-        s->lambda[k] = now;
+    du_v omega = relaxation(&q, manner);
+    take(&q, omega, s->lambda, s->previous, change, t);
+    if (v) {
+        take(&flow, omega, v->stress, v->previous, by, t);
+        for (int k = 0; k < NS_S; k++)
+            change[k] += by[k];
     }
     tensor(s, change, m);
     turn_out(s->r, m, h);
     scatter(s, g, h, tile, at);
 }
 
+/* chi and its inverse in lanes: ns_chi_tensor, ns_chi_coefficients. */
+NS_INLINE void chi_tensor(const du_v *r, du_v *h)
+{
+#if RP_DIM == 3
+    du_v base = 0.81649658092772603273 * r[0] - 0.57735026918962576451 * r[2];
+    h[0] = base + r[1], h[4] = base - r[1], h[8] = 0.81649658092772603273 * r[0] + 1.15470053837925152902 * r[2];
+    h[1] = h[3] = r[3], h[2] = h[6] = r[4], h[5] = h[7] = r[5];
+#else
+    h[0] = r[0] + r[1], h[3] = r[0] - r[1], h[1] = h[2] = r[2];
+#endif
+}
+
+NS_INLINE void chi_coefficients(const du_v *h, du_v *r)
+{
+#if RP_DIM == 3
+    r[0] = (h[0] + h[4] + h[8]) * 0.40824829046386301637;
+    r[1] = 0.5 * (h[0] - h[4]);
+    r[2] = (2 * h[8] - h[0] - h[4]) * 0.28867513459481288225;
+    r[3] = 0.5 * (h[1] + h[3]), r[4] = 0.5 * (h[2] + h[6]), r[5] = 0.5 * (h[5] + h[7]);
+#else
+    r[0] = 0.5 * (h[0] + h[3]), r[1] = 0.5 * (h[0] - h[3]), r[2] = 0.5 * (h[1] + h[2]);
+#endif
+}
+
+/* A visit under a law without a frame: strains go in by e, stresses come out by its transpose (wide.h). */
+static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, bool linearised, const du_manner *manner, du_tile *tile, const int32_t *at,
+                       totals *t)
+{
+    du_v h[RP_DIM * RP_DIM], gamma[NS_S], strain[NS_S], turned[NS_S], change[NS_S], by[NS_S];
+    step q, flow;
+    double beta = manner->look ? 0 : manner->beta;
+    bool fluid = manner->fluid && !manner->look;
+    const operator f = { wide->s, wide->a, NS_T, s->nn, &s->root };
+    gather(s, g, tile, at, h);
+    chi_coefficients(h, gamma);
+    for (int k = 0; k < NS_S; k++)
+        strain[k] = gamma[k];
+    if (v)
+        begin_viscous(s, wide->plain, v, beta, gamma, &flow);
+    turned[0] = gamma[0] + s->k;
+    for (int k = 0; k < NS_T; k++) {
+        turned[k + 1] = (du_v){ 0 };
+        for (int j = 0; j < NS_T; j++)
+            turned[k + 1] += wide->e[k * NS_T + j] * gamma[j + 1];
+    }
+    begin(&q, s->lambda, s->previous, beta);
+    if (linearised)
+        box_law(s, wide, fluid, turned, q.from, q.to);
+    else
+        local_law(s, &f, fluid, turned, q.from, q.to);
+    du_v square = square_of(&q), omega = relaxation(&q, manner);
+    by[0] = q.to[0] - q.from[0];
+    for (int j = 0; j < NS_T; j++) {
+        by[j + 1] = (du_v){ 0 };
+        for (int k = 0; k < NS_T; k++)
+            by[j + 1] += wide->e[k * NS_T + j] * (q.to[k + 1] - q.from[k + 1]);
+    }
+    if (v) {
+        end_viscous(s, wide->plain, v, by, gamma, &flow);
+        square += square_of(&flow);
+    }
+    count_square(s, square, t);
+    if (manner->look) {
+        count_strain(s, strain, t);
+        return;
+    }
+    take(&q, omega, s->lambda, s->previous, change, t);
+    for (int k = 0; k < NS_S; k++)
+        by[k] *= omega;
+    if (v) {
+        take(&flow, omega, v->stress, v->previous, change, t);
+        for (int k = 0; k < NS_S; k++)
+            by[k] += change[k];
+    }
+    chi_tensor(by, h);
+    scatter(s, g, h, tile, at);
+}
+
+static void visit_plain(du_slot *s, const du_v *g, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
+{
+    visit(s, g, NULL, manner, tile, at, t);
+}
+
+static void visit_viscous(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
+{
+    visit(s, g, v, manner, tile, at, t);
+}
+
 void DU(sweep_group)(const dual *y, const du_group *group, const du_manner *manner, du_tile *tile, double *sums)
 {
     totals t = { 0 };
-    for (int64_t k = 0; k < group->slots; k++)
-        visit(y, &y->lanes.slot[group->slot + k], manner, tile, &t);
+    for (int64_t k = group->slot; k < group->slot + group->slots; k++) {
+        du_slot *s = &y->lanes.slot[k];
+        const du_v *g = s->g < 0 ? NULL : y->lanes.g + s->g;
+        du_viscous *v = y->viscous ? &y->lanes.viscous[k] : NULL;
+        int32_t at[NS_STENCIL];
+        int base = du_tile_base(s->local);
+        for (int n = 0; n < NS_STENCIL; n++)
+            at[n] = y->tile_same[base + y->offset[n]];
+        if (y->law != NS_LAW_ISOTROPIC)
+            visit_wide(s, g, &y->lanes.wide[k], v, y->law == NS_LAW_LINEARISED, manner, tile, at, &t);
+        else if (v)
+            visit_viscous(s, g, v, manner, tile, at, &t);
+        else
+            visit_plain(s, g, manner, tile, at, &t);
+    }
     for (int l = 0; l < DU_LANES; l++)
         for (int k = 0; k < DU_SUMS; k++) {
             double *to = sums + l * DU_SUMS + k, value = t.sum[k][l];

@@ -16,8 +16,21 @@ void DU(place_warm)(dual *y)
         if (!du_in_use(y, i))
             continue;
         du_stress *s = &y->stress[i];
-        ns_chi_to_frame(&y->frame[i], y->warm.stress + NS_S * k, s->lambda);
+        const double *kept = y->warm.stress + NS_S * k, *viscous = y->warm.viscous + NS_S * k;
+        bool framed = y->law == NS_LAW_ISOTROPIC;
+        if (framed)
+            ns_chi_to_frame(&y->frame[i], kept, s->lambda);
+        else
+            ns_wide_from_chi(&y->wide[i], kept, s->lambda);
+        if (framed && y->viscous)
+            ns_chi_to_frame(&y->frame[i], viscous, s->viscous);
+        else if (y->viscous)
+            memcpy(s->viscous, viscous, sizeof s->viscous);
         s->lambda[0] += s->cohesion;
+        if (y->law == NS_LAW_LINEARISED) {
+            ns_box_project(s->mu, s->lambda);
+            continue;
+        }
         double c = s->apex; /* inside the cone shifted by c is near enough to start */
         s->lambda[0] += c;
 #if RP_DIM == 3
@@ -49,12 +62,15 @@ void DU(place_warm_contacts)(dual *y, double dt)
 
 static rp_result reserve(du_warm *w, int64_t stresses, int64_t contacts)
 {
-    int64_t a = w->capacity, b = w->capacity, c = w->contact_capacity, d = w->contact_capacity;
+    int64_t a = w->capacity, b = w->capacity, v = w->capacity, c = w->contact_capacity, d = w->contact_capacity;
     if (!rp__base_grow(&w->node, &a, stresses + 1, sizeof *w->node))
         return RP_OUT_OF_MEMORY;
     if (!rp__base_grow(&w->stress, &b, stresses + 1, NS_S * sizeof(double)))
         return RP_OUT_OF_MEMORY;
+    if (!rp__base_grow(&w->viscous, &v, stresses + 1, NS_S * sizeof(double)))
+        return RP_OUT_OF_MEMORY;
     w->capacity = a < b ? a : b;
+    w->capacity = v < w->capacity ? v : w->capacity;
     if (!rp__base_grow(&w->contact_node, &c, contacts + 1, sizeof *w->contact_node))
         return RP_OUT_OF_MEMORY;
     if (!rp__base_grow(&w->contact, &d, contacts + 1, 3 * sizeof(double)))
@@ -74,13 +90,14 @@ rp_result DU(keep_warm)(dual *y, double dt)
     for (int64_t b = 0; b < y->grid.blocks; b++)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
-            double lambda[NS_S];
+            double *viscous = w->viscous + NS_S * w->count;
             rp__grid_coordinates(&y->grid, i, at);
             for (int a = 0; a < 3; a++)
                 w->node[w->count][a] = (int32_t)at[a];
-            memcpy(lambda, y->stress[i].lambda, sizeof lambda);
-            lambda[0] -= y->stress[i].cohesion;
-            ns_frame_to_chi(&y->frame[i], lambda, w->stress + NS_S * w->count++);
+            memcpy(viscous, y->stress[i].viscous, NS_S * sizeof *viscous);
+            if (y->viscous && y->law == NS_LAW_ISOTROPIC)
+                ns_frame_to_chi(&y->frame[i], y->stress[i].viscous, viscous);
+            du_chi_of(y, i, false, w->stress + NS_S * w->count++);
         }
     w->contact_count = y->contacts.count;
     for (int64_t k = 0; k < y->contacts.count; k++) {
@@ -100,6 +117,7 @@ rp_result DU(save)(const void *state, rp_state *out)
     const dual *y = state;
     RP_TRY(rp_state_add(out, "nonsmooth/dual_node", RP_I32, 3 * y->warm.count, y->warm.node));
     RP_TRY(rp_state_add(out, "nonsmooth/dual_stress", RP_F64, NS_S * y->warm.count, y->warm.stress));
+    RP_TRY(rp_state_add(out, "nonsmooth/dual_viscous", RP_F64, y->viscous ? NS_S * y->warm.count : 0, y->warm.viscous));
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact_node", RP_I32, 4 * y->warm.contact_count, y->warm.contact_node));
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact", RP_F64, 3 * y->warm.contact_count, y->warm.contact));
     RP_TRY(rp_state_add(out, "nonsmooth/born_count", RP_I64, 1, &y->upkeep->born_count));
@@ -121,7 +139,7 @@ static rp_result find(const rp_state *in, const char *name, rp_type type, int wi
 rp_result DU(restore)(void *state, const rp_state *in)
 {
     dual *y = state;
-    const rp_blob *node, *stress, *contact_node, *contact, *born_count, *born_volume, *settled;
+    const rp_blob *node, *stress, *viscous = rp_state_find(in, "nonsmooth/dual_viscous"), *contact_node, *contact, *born_count, *born_volume, *settled;
     int64_t nodes, stresses, contact_nodes, contacts, one, other, third;
     RP_TRY(find(in, "nonsmooth/born_count", RP_I64, 1, &born_count, &one));
     RP_TRY(find(in, "nonsmooth/born_volume", RP_F64, 1, &born_volume, &other));
@@ -137,6 +155,9 @@ rp_result DU(restore)(void *state, const rp_state *in)
     if (nodes) {
         memcpy(y->warm.node, node->data, (size_t)nodes * 3 * sizeof(int32_t));
         memcpy(y->warm.stress, stress->data, (size_t)nodes * NS_S * sizeof(double));
+        memset(y->warm.viscous, 0, (size_t)nodes * NS_S * sizeof(double));
+        if (viscous && viscous->type == RP_F64 && viscous->count == NS_S * nodes)
+            memcpy(y->warm.viscous, viscous->data, (size_t)nodes * NS_S * sizeof(double));
     }
     if (contacts) {
         memcpy(y->warm.contact_node, contact_node->data, (size_t)contacts * 4 * sizeof(int32_t));

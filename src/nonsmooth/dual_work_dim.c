@@ -39,10 +39,8 @@ static void work_chunk(void *context, int64_t begin, int64_t end, double *sum)
         for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
             int l = __builtin_ctzll(bits);
             int64_t i = block * RP_BLOCK_NODES + l;
-            double after[NS_S], before[NS_S], lambda[NS_S], chi[NS_S];
-            for (int k = 0; k < NS_S; k++)
-                lambda[k] = y->stress[i].lambda[k] - (k == 0 ? y->stress[i].cohesion : 0);
-            ns_frame_to_chi(&y->frame[i], lambda, chi);
+            double after[NS_S], before[NS_S], chi[NS_S];
+            du_chi_of(y, i, y->viscous, chi);
             strains(w, block, l, after, before);
             for (int k = 0; k < NS_S; k++) {
                 sum[0] -= k > 0 ? 2 * chi[k] * after[k] : 0;

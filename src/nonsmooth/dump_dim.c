@@ -70,7 +70,8 @@ static void fill(const ns_problem *p, const arrays *a, int64_t dofs)
         a->m_row[k] = (int32_t)k, a->m_value[k] = 1;
 }
 
-static rp_result write_file(const ns_problem *p, const arrays *a, int64_t dofs, const char *path)
+/* With the answer of the step, and what the library says of it. */
+static rp_result write_file(const ns_problem *p, const arrays *a, int64_t dofs, const char *path, double *residual)
 {
     rp_friction_global_def def = rp_default_friction_global_def();
     def.dimension = NS_S;
@@ -80,13 +81,22 @@ static rp_result write_file(const ns_problem *p, const arrays *a, int64_t dofs, 
     def.h = (rp_friction_matrix){ dofs, p->contacts * NS_S, a->first, a->row, a->value };
     def.f = a->f, def.w = p->w, def.mu = p->mu;
     rp_friction *problem = NULL;
-    RP_TRY(rp_friction_create_global(&def, &problem));
-    rp_result result = rp_friction_write(problem, path, NULL, NULL);
+    rp_friction_residual found = { 0 };
+    double *u = RP_NEW_ARRAY(double, p->contacts *NS_S + 1);
+    if (!u)
+        return RP_OUT_OF_MEMORY;
+    rp_result result = rp_friction_create_global(&def, &problem);
+    if (result == RP_OK)
+        result = rp_friction_evaluate(problem, p->r, u, &found);
+    if (result == RP_OK)
+        result = rp_friction_write(problem, path, p->r, u);
     rp_friction_destroy(problem);
+    rp__base_free(u);
+    *residual = found.mean;
     return result;
 }
 
-static rp_result write_problem(const ns_problem *p, const char *path)
+static rp_result write_problem(const ns_problem *p, const char *path, double *residual)
 {
     int64_t entries = 0;
     arrays a = { .number = RP_NEW_ARRAY(int32_t, p->size + 1) };
@@ -99,14 +109,15 @@ static rp_result write_problem(const ns_problem *p, const char *path)
     rp_result result = RP_OUT_OF_MEMORY;
     if (a.row && a.value && a.first && a.f && a.m_first && a.m_row && a.m_value) {
         fill(p, &a, dofs);
-        result = write_file(p, &a, dofs, path);
+        result = write_file(p, &a, dofs, path, residual);
     }
     drop(&a);
     return result;
 }
 
-rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt)
+rp_result NS(dump_problem)(const dual *y, const rp__world *world, double dt, double *residual)
 {
+    *residual = 0;
     ns_problem p;
     RP_TRY(NS(problem_make)(y, world, dt, &p));
     rp_result result = RP_OK;
@@ -119,7 +130,7 @@ rp_result NS(dump_problem)(ns_system *y, const rp__world *world, double dt)
         char *path = result == RP_OK ? rp__file_join(inside, name) : NULL;
         rp__base_free(inside);
         if (result == RP_OK)
-            result = path ? write_problem(&p, path) : RP_OUT_OF_MEMORY;
+            result = path ? write_problem(&p, path, residual) : RP_OUT_OF_MEMORY;
         rp__base_free(path);
     }
     NS(problem_free)(&p);

@@ -1,4 +1,4 @@
-/* The local problem of one stress in the frame of its operator (see ns_frame): gather, law, scatter. Inline, for the solver. */
+/* The local problem of one stress in the frame of its operator (see ns_frame). Inline. */
 #ifndef RP_NONSMOOTH_LOCAL_H
 #define RP_NONSMOOTH_LOCAL_H
 
@@ -336,18 +336,6 @@ static inline rp__friction_state ns_law_general(ns_frame *f, const double *gamma
 #endif
 }
 
-/* And through Newton's method on the modified Fischer-Burmeister function [daviet2011]; where that gives up, the root. */
-static inline void ns_law_newton(ns_frame *f, const double *gamma, const double *from, double mu, double *to)
-{
-    double w[NS_S * NS_S], b[NS_S];
-    rp_friction_contact_state state;
-    ns_general_form(f, gamma, from, w, b);
-    for (int k = 0; k < NS_S; k++)
-        to[k] = from[k];
-    if (rp_friction_solve_contact(NS_S, RP_FRICTION_CONTACT_NEWTON, w, b, mu, to, &state) != RP_OK)
-        ns_law(f, gamma, from, mu, to);
-}
-
 /* Norm of lambda - P_K(lambda - r (gamma + mu |gamma_T| e_N)), r = 1 / W_NN: a stress; zero in the law only. */
 static inline double ns_natural(const ns_frame *f, const double *gamma, const double *lambda, double mu)
 {
@@ -356,48 +344,6 @@ static inline double ns_natural(const ns_frame *f, const double *gamma, const do
 #else
     return rp__friction_natural_c3(lambda, gamma, mu, 1 / f->nn);
 #endif
-}
-
-/* H = sum_j w_j (x) h_ij over the stencil: H[a][b] = sum u_a g_b. */
-NS_INLINE void ns_gather(const double *restrict g, int count, const double *restrict u, const int32_t *restrict at,
-                         double *restrict h)
-{
-    ns_four col[RP_DIM] = { { 0 } }, odd[RP_DIM] = { { 0 } }; /* two sums side by side: half the wait for each other */
-    int j = 0;
-    for (; j + 1 < count; j += 2) {
-        ns_four v = *(const ns_four *)(u + NS_PAD * at[j]), w = *(const ns_four *)(u + NS_PAD * at[j + 1]);
-        for (int b = 0; b < RP_DIM; b++) {
-            col[b] += g[j * RP_DIM + b] * v;
-            odd[b] += g[(j + 1) * RP_DIM + b] * w;
-        }
-    }
-    if (j < count)
-        for (int b = 0; b < RP_DIM; b++)
-            col[b] += g[j * RP_DIM + b] * *(const ns_four *)(u + NS_PAD * at[j]);
-    for (int b = 0; b < RP_DIM; b++)
-        col[b] += odd[b];
-    for (int a = 0; a < RP_DIM; a++)
-        for (int b = 0; b < RP_DIM; b++)
-            h[a * RP_DIM + b] = col[b][a];
-}
-
-/* w_j += sigma h_ij; sigma symmetric, full storage. */
-NS_INLINE void ns_scatter(const double *restrict g, int count, const double *restrict sigma, double *restrict u,
-                          const int32_t *restrict at)
-{
-    ns_four row[RP_DIM];
-    for (int b = 0; b < RP_DIM; b++) {
-        row[b] = (ns_four){ 0 };
-        for (int a = 0; a < RP_DIM; a++)
-            row[b][a] = sigma[a * RP_DIM + b];
-    }
-    for (int j = 0; j < count; j++) {
-        ns_four *to = (ns_four *)(u + NS_PAD * at[j]);
-        ns_four v = *to;
-        for (int b = 0; b < RP_DIM; b++)
-            v += g[j * RP_DIM + b] * row[b];
-        *to = v;
-    }
 }
 
 #endif

@@ -5,34 +5,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum rp__nonsmooth_stress { RP__STRESS_AUTO, RP__STRESS_DUAL, RP__STRESS_NODE, RP__STRESS_CELL } rp__nonsmooth_stress;
-typedef enum rp__nonsmooth_local { RP__LOCAL_ROOT, RP__LOCAL_GENERAL, RP__LOCAL_NEWTON } rp__nonsmooth_local;
-typedef enum rp__nonsmooth_solver { RP__SOLVER_SWEEPS /* then those of the friction library */ } rp__nonsmooth_solver;
+typedef enum rp__nonsmooth_stress { RP__STRESS_DUAL, RP__STRESS_NODE } rp__nonsmooth_stress;
 
 typedef enum rp__nonsmooth_yield { RP__YIELD_EXACT, RP__YIELD_LINEARISED } rp__nonsmooth_yield;
 typedef enum rp__nonsmooth_compaction { RP__COMPACT_FRACTION, RP__COMPACT_DIVERGENCE } rp__nonsmooth_compaction;
-typedef enum rp__nonsmooth_viscosity { RP__VISCOSITY_SPLIT, RP__VISCOSITY_COUPLED } rp__nonsmooth_viscosity;
 typedef enum rp__nonsmooth_orientation { RP__ORIENT_NORMALS, RP__ORIENT_PLANES } rp__nonsmooth_orientation;
-
 
 typedef struct rp__nonsmooth_params {
     int stress;             /* rp__nonsmooth_stress */
     int yield;              /* rp__nonsmooth_yield */
     int compaction;         /* rp__nonsmooth_compaction */
     int orientation;        /* rp__nonsmooth_orientation */
-    int viscosity;          /* rp__nonsmooth_viscosity */
     double tolerance;       /* of the mean residual, in units of the typical stress rho (g L + u^2) */
     double tolerance_max;   /* of the largest one */
     int64_t max_iterations, min_iterations;
-    int local_solver;       /* rp__nonsmooth_local */
-    int solver;             /* rp__nonsmooth_solver */
     bool warm_start;
-    double rest;            /* speeds below rest × what the tolerance leaves are zero */
     bool momentum;          /* extrapolation between sweeps, with restarts */
     double dilatancy;        /* K: opening in units of the shear and of the excess of packing */
-    double volume_tolerance; /* over-packing left alone */
-    double static_cohesion;  /* of what rests, in units of rho g h */
-    double dead_band, apex, apex_rate; /* dual_closure.h */
+    double dead_band, apex, apex_rate; /* closure.h */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;

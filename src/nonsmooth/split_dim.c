@@ -36,7 +36,7 @@ typedef struct store {
     double *nu[6]; /* NULL: no orientation */
 } store;
 
-static store look(const ns_system *y, rp__particles *p)
+static store look(const ns_grains *y, rp__particles *p)
 {
     store s = { .p = p };
     for (int c = 0; c < 9; c++)
@@ -198,7 +198,7 @@ static double apart(const rp__particles *p, int64_t i, int64_t j)
 }
 
 /* The nearest of the particles up to `last` that i may merge with; -1: none. */
-static int64_t partner(const ns_system *y, const rp__world *world, const store *s, int64_t i, int64_t last, double usual, bool crowded)
+static int64_t partner(const ns_grains *y, const rp__world *world, const store *s, int64_t i, int64_t last, double usual, bool crowded)
 {
     const rp__particles *p = s->p;
     double reach = 2 * s->size[i] * pow(usual / p->volume[i], 1.0 / RP_DIM), nearest = reach * reach;
@@ -245,7 +245,7 @@ static void merge_pair(const store *s, int64_t i, int64_t j, double ratio)
 }
 
 /* The cell that a particle was sorted into at the beginning of the step is not kept: cells are runs of near neighbours, found anew. */
-static int64_t cell_of(const ns_system *y, const rp__particles *p, int64_t i)
+static int64_t cell_of(const ns_grains *y, const rp__particles *p, int64_t i)
 {
     int64_t key = 0;
     for (int a = 0; a < RP_DIM; a++)
@@ -256,7 +256,7 @@ static int64_t cell_of(const ns_system *y, const rp__particles *p, int64_t i)
 enum { GONE = 1, SPLITS = 2 }; /* marks of particles */
 
 /* Room for `count` marks; those there are stay. */
-static bool reserve_marks(ns_system *y, int64_t count)
+static bool reserve_marks(ns_grains *y, int64_t count)
 {
     if (count <= y->remove_capacity)
         return true;
@@ -269,7 +269,7 @@ static bool reserve_marks(ns_system *y, int64_t count)
 }
 
 /* Merges within runs of one cell; returns how many are gone. `usual`: volume of a particle at its birth. */
-static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s, double usual)
+static int64_t merge_cells(ns_grains *y, const rp__world *world, const store *s, double usual)
 {
     const rp__particles *p = s->p;
     int64_t merged = 0;
@@ -295,7 +295,7 @@ static int64_t merge_cells(ns_system *y, const rp__world *world, const store *s,
 }
 
 /* Marks who is long enough to be split; returns how many. */
-static int64_t mark_long(ns_system *y, const store *s, double usual)
+static int64_t mark_long(ns_grains *y, const store *s, double usual)
 {
     int64_t wanted = 0;
     double least = least_stretch(y->params->split_ratio);
@@ -314,7 +314,7 @@ static int64_t mark_long(ns_system *y, const store *s, double usual)
 
 /* Splits the marked ones of the first `count` particles into places from `to` on; halves stay in the domain and on their side of
  * bodies. */
-static int64_t split_marked(ns_system *y, const rp__world *world, const store *s, int64_t count, int64_t to)
+static int64_t split_marked(ns_grains *y, const rp__world *world, const store *s, int64_t count, int64_t to)
 {
     rp__particles *p = s->p;
     double low[3], high[3];
@@ -338,7 +338,7 @@ static int64_t split_marked(ns_system *y, const rp__world *world, const store *s
     return end - to;
 }
 
-rp_result NS(split_and_merge)(ns_system *y, const rp__world *world, int64_t *split, int64_t *merged)
+rp_result NS(split_and_merge)(ns_grains *y, const rp__world *world, int64_t *split, int64_t *merged)
 {
     rp__particles *p = world->particles;
     int64_t count = p->count;

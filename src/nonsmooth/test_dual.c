@@ -232,26 +232,6 @@ static void bytes_stay(void **state)
     }
 }
 
-static void what_is_not_there_is_refused(void **state)
-{
-    (void)state;
-    const int cells[3] = { 4, 8, 0 };
-    const double from[3] = { 0, 0, 0 }, to[3] = { 4, 4, 0 };
-    scene s;
-    dual_begin(&s, 2, 0.05, cells, from, to);
-    s.material.viscosity = 1;
-    s.def.method_params = rp_params_data(s.params);
-    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_UNSUPPORTED);
-    assert_non_null(strstr(rp_last_error(), "viscosity"));
-    s.material.viscosity = 0;
-    scene_set(&s, "yield", "linearised");
-    s.def.method_params = rp_params_data(s.params);
-    assert_int_equal(rp_sim_create(&s.def, &s.sim), RP_UNSUPPORTED);
-    assert_non_null(strstr(rp_last_error(), "linearised"));
-    s.sim = NULL;
-    scene_end(&s);
-}
-
 /* The rounding of the apex is what keeps the surface of a heap near its angle from creeping; without it the heap moves many times farther. Jittered,
  * 0.9 of the angle. */
 static double heap_creep(const char *apex)
@@ -372,7 +352,6 @@ int main(void)
         cmocka_unit_test(flights_keep_momentum),
         cmocka_unit_test(slopes_hold_and_slide),
         cmocka_unit_test(bytes_stay),
-        cmocka_unit_test(what_is_not_there_is_refused),
         cmocka_unit_test(heaps_stand),
         cmocka_unit_test(beds_ride),
         cmocka_unit_test(floors_between_nodes),

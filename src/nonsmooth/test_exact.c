@@ -77,35 +77,6 @@ static void column_rests_3d(void **state)
     rest_of(3);
 }
 
-/* Without friction the pressure of every cell is rho g depth. */
-static void pressure_is_hydrostatic(void **state)
-{
-    (void)state;
-    for (int dim = 2; dim <= 3; dim++) {
-        const int cells[3] = { 4, dim == 2 ? 14 : 4, 14 };
-        const double from[3] = { 0, 0, 0 }, to[3] = { 4, dim == 2 ? 12 : 4, 12 };
-        scene s;
-        scene_begin(&s, dim, 0.05, cells, from, to);
-        scene_set(&s, "stress", "cell");
-        s.material.friction = 0;
-        scene_start(&s);
-        rp_step_stats stats;
-        scene_step(&s, &stats);
-        const rp_field_view *views;
-        int count;
-        int64_t nodes;
-        assert_int_equal(rp_sim_grid_fields(s.sim, &views, &count, &nodes), RP_OK);
-        const double *at = views[0].data, *p = views[2].data;
-        assert_string_equal(views[2].info.name, "pressure");
-        for (int64_t i = 0; i < nodes; i++) {
-            double depth = 12 * 0.05 - at[(dim - 1) * nodes + i], exact = s.material.density * 9.81 * depth;
-            if (depth > 0.05 && fabs(p[i] - exact) > 0.01 * exact)
-                fail_msg("pressure %g Pa at depth %g m, exact %g Pa", p[i], depth, exact);
-        }
-        scene_end(&s);
-    }
-}
-
 /* A slope made by turning gravity, periodic along it, on a floor that sticks.
  *
  * With constant friction every depth of an accelerating layer is at yield, so that the profile is not determined; its momentum is. */
@@ -268,7 +239,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(column_rests_2d),
         cmocka_unit_test(column_rests_3d),
-        cmocka_unit_test(pressure_is_hydrostatic),
         cmocka_unit_test(slope_below_friction_rests),
         cmocka_unit_test(heap_rests),
         cmocka_unit_test(slope_above_friction_flows),

@@ -200,33 +200,13 @@ static void resumed_run_is_the_same(void **state)
     /* A state without the stresses is refused. */
     rp_state broken = { 0 };
     for (int i = 0; i < kept.count; i++)
-        if (strcmp(kept.blobs[i].name, "nonsmooth/stress") != 0)
+        if (strcmp(kept.blobs[i].name, "nonsmooth/dual_stress") != 0)
             assert_int_equal(rp_state_add(&broken, kept.blobs[i].name, kept.blobs[i].type, kept.blobs[i].count, kept.blobs[i].data), RP_OK);
     assert_int_equal(rp_sim_restore(resumed.sim, &broken), RP_BAD_FILE);
     rp_state_free(&broken);
     rp_state_free(&kept);
     scene_end(&whole);
     scene_end(&resumed);
-}
-
-/* The two local solvers give the same motion to the tolerance. */
-static void local_solvers_agree(void **state)
-{
-    (void)state;
-    double kinetic[2];
-    for (int general = 0; general < 2; general++) {
-        scene s;
-        rp_step_stats stats;
-        small_collapse(&s, 1);
-        scene_set(&s, "local_solver", general ? "general" : "root");
-        scene_set(&s, "tolerance", "1e-7");
-        scene_start(&s);
-        for (int k = 0; k < 2; k++)
-            scene_step(&s, &stats);
-        kinetic[general] = stats.kinetic_energy;
-        scene_end(&s);
-    }
-    assert_true(fabs(kinetic[0] - kinetic[1]) <= 1e-3 * kinetic[0]);
 }
 
 /* ---- bad input: no crash, no number that is not finite ---- */
@@ -476,7 +456,7 @@ static double extra_of(const rp_step_stats *stats, const char *name)
     return 0;
 }
 
-/* Over-packed part of the grains after a slow drum has turned once, `k` the dilatancy. */
+/* Over-packed part of the grains, in the mean of the end of the first turn of a slow drum, `k` the dilatancy. */
 static double drum_packing(const char *k)
 {
     const int cells[3] = { 28, 28, 1 };
@@ -500,9 +480,11 @@ static double drum_packing(const char *k)
     s.def.body_count = 1;
     s.def.frame_rate = 4;
     scene_start(&s);
-    double made = 0, taken = 0;
+    double made = 0, taken = 0, packed = 0, steps = 0;
     while (rp_sim_time(s.sim) < 10) {
         scene_step(&s, &stats);
+        if (rp_sim_time(s.sim) > 8) /* a single moment is chance */
+            packed += stats.volume_error, steps++;
         double work = extra_of(&stats, "energy_made");
         *(work > 0 ? &made : &taken) += fabs(work);
     }
@@ -513,7 +495,7 @@ static double drum_packing(const char *k)
     rp_shape_release(in);
     rp_shape_release(shape);
     rp_motion_release(motion);
-    return stats.volume_error;
+    return packed / steps;
 }
 
 /* A drum keeps its volume by dilatancy, and loses it without. */
@@ -643,7 +625,6 @@ int main(void)
         cmocka_unit_test(energy_never_grows),
         cmocka_unit_test(threads_give_the_same_bytes),
         cmocka_unit_test(resumed_run_is_the_same),
-        cmocka_unit_test(local_solvers_agree),
         cmocka_unit_test(odd_scenes_survive),
         cmocka_unit_test(odd_places_survive),
         cmocka_unit_test(problems_can_be_written),

@@ -57,29 +57,39 @@ static void pushed_sand_stays_bounded(void **state)
     pushed_end(&p);
 }
 
-/* With more sweeps a first step has no larger a residual: the best state is kept. */
+/* With more sweeps a step has no larger a residual: the best state that was looked at, every fifty sweeps, is kept. */
 static void more_sweeps_are_never_worse(void **state)
 {
     (void)state;
     double last = INFINITY;
-    for (int limit = 64; limit <= 512; limit += 32) {
+    rp_state kept = { 0 };
+    for (int limit = 0; limit <= 500; limit += 50) {
         pushed p;
         char text[16];
         rp_step_stats stats;
         pushed_begin(&p, 2);
-        snprintf(text, sizeof text, "%d", limit);
-        scene_set(&p.s, "stress", "node"); /* dual cells find the pressure first in a part of the limit: another way for each */
-        scene_set(&p.s, "max_iterations", text);
-        scene_set(&p.s, "tolerance", "1e-12");
-        scene_set(&p.s, "tolerance_max", "1e6");
+        if (limit) {
+            snprintf(text, sizeof text, "%d", limit);
+            scene_set(&p.s, "max_iterations", text);
+            scene_set(&p.s, "tolerance", "1e-12");
+            scene_set(&p.s, "tolerance_max", "1e6");
+        }
         scene_start(&p.s);
-        scene_step(&p.s, &stats);
-        assert_true(!stats.converged && stats.iterations == limit);
-        if (!(stats.residual_mean <= last * (1 + 1e-12)))
-            fail_msg("residual %g with %d sweeps, %g with fewer", stats.residual_mean, limit, last);
-        last = stats.residual_mean;
+        if (!limit) { /* all go on from here: a first step looks for the pressure first, in a part of its limit */
+            for (int k = 0; k < 6; k++)
+                scene_step(&p.s, &stats);
+            assert_int_equal(rp_sim_save(p.s.sim, &kept), RP_OK);
+        } else {
+            assert_int_equal(rp_sim_restore(p.s.sim, &kept), RP_OK);
+            scene_step(&p.s, &stats);
+            assert_true(!stats.converged && stats.iterations == limit);
+            if (!(stats.residual_mean <= last * (1 + 1e-12)))
+                fail_msg("residual %g with %d sweeps, %g with fewer", stats.residual_mean, limit, last);
+            last = stats.residual_mean;
+        }
         pushed_end(&p);
     }
+    rp_state_free(&kept);
 }
 
 /* A step that is given up leaves everything as it was: what follows is the same to the bit. */

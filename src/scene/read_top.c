@@ -158,6 +158,9 @@ static rp_result read_method(rp__reader *r, const rp_method_info *info, const rp
     RP_TRY(rp__scene_need(r, value, RP_NODE_MAP, info->name));
     for (const rp__node *c = value->first; c; c = c->next) {
         const rp_param *entry = rp__param_find(info->params, c->key->text);
+        for (const char *const *gone = info->removed; !entry && gone && *gone; gone += 2)
+            if (strcmp(*gone, c->key->text) == 0) /* the sentence is that of the parameters */
+                return rp__scene_wrap(&r->tree, c, rp_params_set(item->params, *gone, ""));
         if (!entry) {
             const rp__scene_block block = { .name = info->name, .title = info->name, .table = NULL };
             return rp__scene_fail_unknown(r, &block, info->params, c->key);

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "sim/method.h"
 
+#include <string.h>
+
 struct rp_params {
     const rp__method *method;
     void *data;
@@ -31,10 +33,21 @@ rp_result rp_params_create(const char *name, rp_params **out)
     return RP_OK;
 }
 
+static const char *removed(const rp_method_info *info, const char *name)
+{
+    for (const char *const *e = info->removed; e && *e; e += 2)
+        if (strcmp(e[0], name) == 0)
+            return e[1];
+    return NULL;
+}
+
 rp_result rp_params_set(rp_params *params, const char *name, const char *value)
 {
     if (!params || !name || !value)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_params_set needs parameters, a name and a value (there is a NULL)");
+    const char *gone = removed(&params->method->info, name);
+    if (gone)
+        return rp__base_fail(RP_NOT_FOUND, "'%s' is no parameter of %s any more: %s", name, params->method->info.name, gone);
     return rp__param_set_text(params->method->info.params, params->data, name, value);
 }
 
