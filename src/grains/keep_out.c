@@ -84,20 +84,22 @@ static double body_distance(const rp__obstacle *body, const double x[3], double 
 {
     double local[3], g[3] = { 0, 0, 0 };
     rp__vec3_store(local, rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)));
-    double d = rp_shape_distance(body->shape, local, g);
-    rp__vec3_store(gradient, rp__quat_rotate(body->pose.orientation, rp__vec3_load(g)));
+    double d = rp_shape_distance(body->shape, local, gradient ? g : NULL);
+    if (gradient)
+        rp__vec3_store(gradient, rp__quat_rotate(body->pose.orientation, rp__vec3_load(g)));
     return d;
 }
 
-/* The smallest distance to a body, and its gradient. */
+/* The smallest distance to a body, and its gradient when that is not NULL. */
 static double nearest_body(const rp__obstacles *o, const double x[3], double gradient[3])
 {
     double nearest = INFINITY;
     for (int b = 0; b < o->count; b++) {
-        double g[3], d = body_distance(&o->bodies[b], x, g);
+        double g[3], d = body_distance(&o->bodies[b], x, gradient ? g : NULL);
         if (d < nearest) {
             nearest = d;
-            memcpy(gradient, g, sizeof g);
+            if (gradient)
+                memcpy(gradient, g, sizeof g);
         }
     }
     return nearest;
@@ -164,10 +166,11 @@ bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double 
 {
     bool met = false;
     for (int k = 0; k < 16; k++) { /* from one body into another, into a wall and back, or by a bound that falls short */
-        double g[3] = { 0, 0, 0 }, d = nearest_body(o, x, g), speed = 0;
-        *gap = d;
-        if (d >= radius)
+        double g[3] = { 0, 0, 0 }, speed = 0;
+        *gap = nearest_body(o, x, NULL);
+        if (*gap >= radius)
             break;
+        double d = nearest_body(o, x, g); /* few need the gradient, which costs more than the distance */
         met = true;
         for (int e = 0; e < o->def->dim; e++)
             speed += v[e] * g[e];
