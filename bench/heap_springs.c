@@ -3,9 +3,9 @@
  *
  * bench_heap_springs PLACES.csv [--friction MU] [--until T] [--stiffness K] [--spin] > PLACES-AT-THE-END.csv
  *
- * Balls of one radius r = 2 cm begin at rest at the places (columns x, y, z, as `repose convert` writes them) above a sticking disc, z = 0.2 m, of radius 0.52 m.
- * Force of a contact with overlap d > 0 and approach d':  n (k d + c d'),  never pulling; t = -k_t s, s the slip since it began, |t| <= mu |n|. The dashpot
- * leaves a tenth of the speed. Balls do not spin, unless --spin. */
+ * Balls of one radius r = 2 cm begin at rest at the places (columns x, y, z, as `repose convert` writes them) above a sticking disc, z = 0.2 m, of
+ * radius 0.52 m. Force of a contact with overlap d > 0 and approach d':  n (k d + c d'),  never pulling; t = -k_t s, s the slip since it began,
+ * |t| <= mu |n|. The dashpot leaves a tenth of the speed. Balls do not spin, unless --spin. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
 void rp__shape_distances(const rp_shape *shape, int64_t count, const double *x, const double *y, const double *z,
                          double *distance, double *const gradient[3]);
 
-/* Which parts of a combination of shapes decide within `reach` of a place: for many distances there. What it gives is the distance of the shape, to the bit, as long
- * as points are within reach. */
+/* Which parts of a combination of shapes decide within `reach` of a place: for many distances there. What it gives is the distance of the shape, to the
+ * bit, as long as points are within reach. */
 enum { RP_SHAPE_CUTS = 16 };
 typedef struct rp__shape_cut {
     int used;              /* combinations in the order of visits; -1: there are too many, nothing is cut */
