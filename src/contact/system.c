@@ -15,7 +15,8 @@ enum { CHUNK = 64, WORDS = 16 };
 void rp__contact_free_system(rp__contact_system *y)
 {
     void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
-                    y->mu, y->r, y->u, y->w, y->record, y->rolling, y->roll, y->object, y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
+                    y->mu, y->r, y->u, y->w, y->record, y->rolling, y->roll, y->object,
+                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
 }
@@ -496,16 +497,17 @@ static double approach(const rp__contact_state *s, const rp__world *world, const
 }
 
 /* w_N = gap / dt while the surfaces are apart; an overlap is taken away at the rate push × depth / dt, at most a tenth of a radius a step.
- * The first `overlap` of a radius is left: a grain that is wedged between walls, with an overlap on both sides, could not obey, its forces
- * would grow from step to step and what leans on it would creep. With it u = 0 is a solution wherever things can rest.
+ * Within `overlap` of a radius, on either side, surfaces touch and w_N = 0: a grain that is wedged between walls, with an overlap on both
+ * sides, could not obey, its forces would grow from step to step and what leans on it would creep; and a loaded contact that errors opened
+ * would lose its force for a step. With it u = 0 is a solution wherever things can rest.
  * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
 static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
 {
     rp__vec3 axis[3];
     double e = s->params->restitution;
     memcpy(axis, s->system.axis[c->contact], sizeof axis);
-    double depth = fmax(0, -c->gap - s->params->overlap * c->size);
-    w[0] = c->gap > 0 ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
+    double touching = s->params->overlap * c->size, depth = fmax(0, -c->gap - touching);
+    w[0] = c->gap > touching ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
     if (e > 0) {
         double speed = approach(s, world, c);
         double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
