@@ -69,7 +69,7 @@ static void seepage(int drag, double (*gradient)(double flux))
         s.fluid.wall[2 * up].kind = RP_FLUID_PRESSURE;
         scene_set(&s, "tolerance", "1e-12");
         scene_set(&s, "tolerance_max", "1e-12");
-        scene_set(&s, "max_rounds", dim == 2 ? "1000" : "200");
+        scene_set(&s, "stabilisation", "0.1"); /* rounds to the last digit are fewer so */
         scene_start(&s);
         rp_step_stats stats;
         for (int k = 0; k < 60; k++)
