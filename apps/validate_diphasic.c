@@ -195,7 +195,7 @@ void case_diphasic_drag(validation *v)
             validation_check(v, CHECK_BELOW, NULL, factor * least, rounds, "\xce\xba = %.3g: rounds a step", kappa);
     }
     settings dry = { 0 }, thin = { 0 }, water = { 0 };
-    setting(&dry, "method=nonsmooth");
+    setting(&dry, "method=nonsmooth"), setting(&dry, "nonsmooth.stress=cell"); /* the elements of this method */
     setting(&thin, "fluid.density=1e-3"), setting(&thin, "fluid.viscosity=1e-9");
     setting(&water, "fluid.viscosity=1e-3");
     double exact = collapse(v, &dry, &rounds);
