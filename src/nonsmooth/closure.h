@@ -43,8 +43,8 @@
  * stirred_particles_stay_few. */
 #define NS_MANY 1.2
 
-/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c,
- * dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`;
+/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`;
+ * dual_assemble_dim.c, dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`;
  * `repose validate vertical-chute`). Grains at an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
 
 /* Of the solver: short steps at the start, the longest a quarter of sqrt(h / g), each four times the one before (grains_dim.c); `substeps` sets them aside. */
