@@ -127,7 +127,7 @@ void controls_text(const controls *c, FILE *to)
         json_quote(to, def->more);
         fputs(",\"less\":", to);
         json_quote(to, def->less);
-        fprintf(to, ",\"gamepad\":%lld,\"mouse\":\"%s\"}", (long long)def->gamepad, mice[def->mouse]);
+        fprintf(to, ",\"gamepad\":%lld,\"mouse\":\"%s\"%s}", (long long)def->gamepad, mice[def->mouse], def->rate == 0 ? ",\"fixed\":true" : "");
     }
     fputs("]", to);
 }

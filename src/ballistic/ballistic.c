@@ -16,6 +16,7 @@
 #include "exec/exec.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct params {
     double restitution;
@@ -30,8 +31,9 @@ static const rp_param table[] = {
 };
 
 typedef struct state {
-    double *start[3]; /* positions before the flight of this step */
-    int64_t capacity;
+    double *start[3];   /* positions before the flight of this step */
+    unsigned char *met; /* surfaces that moved a particle in this step */
+    int64_t capacity, met_capacity;
 } state;
 
 static rp_result create(rp__world *world, int first_field, void **out)
@@ -50,6 +52,7 @@ static void destroy(void *self)
     state *s = self;
     for (int a = 0; a < 3; a++)
         rp__base_free(s->start[a]);
+    rp__base_free(s->met);
     rp__base_free(s);
 }
 
@@ -62,7 +65,7 @@ static rp_result reserve(state *s, int64_t count)
             return RP_OUT_OF_MEMORY;
     }
     s->capacity = capacity;
-    return RP_OK;
+    return rp__base_grow(&s->met, &s->met_capacity, count, 1) ? RP_OK : RP_OUT_OF_MEMORY;
 }
 
 typedef struct work {
@@ -83,6 +86,7 @@ static void fly(void *context, int64_t begin, int64_t end, int worker)
     work *w = context;
     rp__particles *p = w->world->particles;
     double keep = exp(-w->par->drag * w->dt);
+    memset(w->self->met + begin, 0, (size_t)(end - begin));
     for (int a = 0; a < w->world->def->dim; a++) {
         double g = w->world->def->gravity[a];
         for (int64_t i = begin; i < end; i++) {
@@ -163,6 +167,25 @@ static void tell(const work *w, int surface, int64_t i, rp__vec3 x, rp__vec3 n, 
     rp__sim_touch(w->world, &touch);
 }
 
+/* Particle i goes to x with the velocity `after`; what it loses goes to the body, at a place with normal n. */
+static void leave(work *w, int64_t i, rp__vec3 x, rp__vec3 n, rp__vec3 before, rp__vec3 after, double *sum)
+{
+    const rp__body *body = w->body;
+    rp__particles *p = w->world->particles;
+    rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(before, after)); /* on the body */
+    rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
+    rp__vec3 along = rp__vec3_scale(rp__vec3_dot(impulse, n), n);
+    sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
+    sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
+    sum[6] += along.x, sum[7] += along.y, sum[8] += along.z;
+    tell(w, 6 + (int)(body - w->world->bodies), i, x, n, impulse);
+    p->x[0][i] = x.x, p->x[1][i] = x.y;
+    p->v[0][i] = after.x, p->v[1][i] = after.y;
+    if (w->world->def->dim == 3)
+        p->x[2][i] = x.z, p->v[2][i] = after.z;
+    w->self->met[i] += w->self->met[i] < 255;
+}
+
 static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
 {
     work *w = context;
@@ -187,17 +210,36 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
         rp__vec3 moving = rp__body_velocity_at(body, x);
         rp__vec3 hit = at_impact(v, moving, n, rp__vec3_sub(x1, x), w->world->def->gravity);
         rp__vec3 out = bounce(hit, moving, n, &body->def.surface, w->par->restitution);
-        rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(v, out)); /* on the body */
-        rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
-        sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
-        sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
-        rp__vec3 along = rp__vec3_scale(rp__vec3_dot(impulse, n), n);
-        sum[6] += along.x, sum[7] += along.y, sum[8] += along.z;
-        tell(w, 6 + (int)(body - w->world->bodies), i, x, n, impulse);
-        p->x[0][i] = x.x, p->x[1][i] = x.y;
-        p->v[0][i] = out.x, p->v[1][i] = out.y;
-        if (w->world->def->dim == 3)
-            p->x[2][i] = x.z, p->v[2][i] = out.z;
+        leave(w, i, x, n, v, out, sum);
+    }
+}
+
+/* In a wedge the way out of one surface may lead into another. What was moved by
+ * another surface, and ended inside this body, stays where its step began, carried along by the body; the height it gets back is paid for
+ * by its motion. */
+static void hold_back(void *context, int64_t begin, int64_t end, double *sum)
+{
+    work *w = context;
+    const rp__body *body = w->body;
+    const rp_sim_def *def = w->world->def;
+    const rp__particles *p = w->world->particles;
+    for (int64_t i = begin; i < end; i++) {
+        rp__vec3 x = { p->x[0][i], p->x[1][i], p->x[2][i] }, v = { p->v[0][i], p->v[1][i], p->v[2][i] }, n;
+        if (w->self->met[i] == 0 || rp__body_distance(body, &body->pose_next, x, &n) >= 0)
+            continue;
+        rp__vec3 start = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
+        start = rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start));
+        double at[3] = { start.x, start.y, start.z };
+        for (int a = 0; a < def->dim; a++) {
+            bool low = def->wall[2 * a].kind == RP_OPEN || def->wall[2 * a].kind == RP_PERIODIC;
+            bool high = def->wall[2 * a + 1].kind == RP_OPEN || def->wall[2 * a + 1].kind == RP_PERIODIC;
+            at[a] = low ? at[a] : fmax(at[a], def->lower[a]);
+            at[a] = high ? at[a] : fmin(at[a], def->upper[a]);
+        }
+        rp__vec3 w0 = rp__vec3_sub(v, rp__body_velocity_at(body, x));
+        double square = rp__vec3_dot(w0, w0), fall = rp__vec3_dot(rp__vec3_load(def->gravity), rp__vec3_sub(rp__vec3_load(at), x));
+        double left = square > 0 ? sqrt(fmin(1, fmax(0, square + 2 * fall) / square)) : 0;
+        leave(w, i, rp__vec3_load(at), n, v, rp__vec3_axpy(left - 1, w0, v), sum);
     }
 }
 
@@ -224,8 +266,27 @@ static void meet_walls(void *context, int64_t begin, int64_t end, double *sum)
             sum[3 * f] += impulse.x, sum[3 * f + 1] += impulse.y, sum[3 * f + 2] += impulse.z;
             p->v[0][i] = out.x, p->v[1][i] = out.y, p->v[2][i] = out.z;
             p->x[axis][i] = bound;
+            w->self->met[i] += w->self->met[i] < 255;
             tell(w, f, i, rp__vec3_make(p->x[0][i], p->x[1][i], p->x[2][i]), n, impulse);
         }
+}
+
+/* Each body in turn, with what the grains give it. */
+static void push_bodies(work *w, void (*meet)(void *, int64_t, int64_t, double *))
+{
+    for (int b = 0; b < w->world->body_count; b++) {
+        rp__body *body = &w->world->bodies[b];
+        if (!body->present)
+            continue;
+        double sum[9];
+        w->body = body;
+        rp__exec_sum(w->world->particles->count, CHUNK, 9, meet, w, sum);
+        rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
+        rp__body_apply(body, impulse, turn);
+        body->force = rp__vec3_axpy(1 / w->dt, impulse, body->force);
+        body->torque = rp__vec3_axpy(1 / w->dt, turn, body->torque);
+        body->normal_force = rp__vec3_axpy(1 / w->dt, rp__vec3_load(sum + 6), body->normal_force);
+    }
 }
 
 static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *stats)
@@ -238,24 +299,15 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     double t = rp__base_seconds();
     rp__exec_for(p->count, CHUNK, fly, &w);
     RP_LAP(&world->phases, "flight", t);
-    for (int b = 0; b < world->body_count; b++) {
-        rp__body *body = &world->bodies[b];
-        if (!body->present)
-            continue;
-        double sum[9];
-        w.body = body;
-        rp__exec_sum(p->count, CHUNK, 9, meet_body, &w, sum);
-        rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
-        rp__body_apply(body, impulse, turn);
-        body->force = rp__vec3_scale(1 / dt, impulse);
-        body->torque = rp__vec3_scale(1 / dt, turn);
-        body->normal_force = rp__vec3_scale(1 / dt, rp__vec3_load(sum + 6));
-    }
+    for (int b = 0; b < world->body_count; b++)
+        world->bodies[b].force = world->bodies[b].torque = world->bodies[b].normal_force = rp__vec3_make(0, 0, 0);
+    push_bodies(&w, meet_body);
     double walls[18];
     rp__exec_sum(p->count, CHUNK, 18, meet_walls, &w, walls);
     for (int f = 0; f < 6; f++)
         for (int a = 0; a < 3; a++)
             world->wall_force[f][a] = walls[3 * f + a] / dt;
+    push_bodies(&w, hold_back);
     RP_LAP(&world->phases, "impacts", t);
     stats->converged = true; /* nothing is iterated */
     return RP_OK;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "shape/shape_internal.h"
 
 #include <math.h>
 #include <repose/grains.h>
@@ -131,9 +132,20 @@ void rp__grains_obstacles_free(rp__obstacles *o);
 double rp__grains_body_distance(const rp__obstacles *o, const double x[3], double range);
 /* Takes a point out of walls and bodies; `home` is where its owner is. */
 void rp__grains_keep_out(const rp__obstacles *o, double margin, const double home[3], double x[3]);
+
+/* The bodies near a place, for the many grains within `reach` of it. */
+enum { RP_GRAINS_NEAR = 8 };
+typedef struct rp__grains_near {
+    double place[3], reach;
+    double beyond;                /* no other body is nearer to any of the grains */
+    int count, body[RP_GRAINS_NEAR];
+    rp__shape_cut cut[RP_GRAINS_NEAR]; /* and what of their shapes decides there */
+} rp__grains_near;
+/* Bodies that no grain has within `range` are left out. */
+void rp__grains_look_around(const rp__obstacles *o, const double place[3], double reach, double range, rp__grains_near *near);
 /* A ball of this radius out of the bodies, without its speed into them (they are taken to stand still); true when it touched one.
- * *gap: how far the nearest is. */
-bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3], double *gap);
+ * *gap: none is nearer. */
+bool rp__grains_push(const rp__obstacles *o, const rp__grains_near *near, double radius, double x[3], double v[3], double *gap);
 double rp__grains_margin(const rp_samples_def *def, double unit_volume);
 
 /* ---- new samples ---- */

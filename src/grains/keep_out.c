@@ -80,24 +80,26 @@ static void hold_in_domain(const rp_samples_def *def, double margin, double x[3]
     }
 }
 
-static double body_distance(const rp__obstacle *body, const double x[3], double gradient[3])
+static double body_distance(const rp__obstacle *body, const rp__shape_cut *cut, const double x[3], double gradient[3])
 {
-    double local[3], g[3] = { 0, 0, 0 };
-    rp__vec3_store(local, rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)));
-    double d = rp_shape_distance(body->shape, local, g);
-    rp__vec3_store(gradient, rp__quat_rotate(body->pose.orientation, rp__vec3_load(g)));
+    rp__vec3 local = rp__pose_inverse_apply(&body->pose, rp__vec3_load(x)), g;
+    double d = rp__shape_distance_cut(body->shape, cut, local, gradient ? &g : NULL);
+    if (gradient)
+        rp__vec3_store(gradient, rp__quat_rotate(body->pose.orientation, g));
     return d;
 }
 
-/* The smallest distance to a body, and its gradient. */
+/* The smallest distance to a body, and its gradient when that is not NULL. */
 static double nearest_body(const rp__obstacles *o, const double x[3], double gradient[3])
 {
+    static const rp__shape_cut whole = { .used = -1 };
     double nearest = INFINITY;
     for (int b = 0; b < o->count; b++) {
-        double g[3], d = body_distance(&o->bodies[b], x, g);
+        double g[3], d = body_distance(&o->bodies[b], &whole, x, gradient ? g : NULL);
         if (d < nearest) {
             nearest = d;
-            memcpy(gradient, g, sizeof g);
+            if (gradient)
+                memcpy(gradient, g, sizeof g);
         }
     }
     return nearest;
@@ -160,14 +162,53 @@ void rp__grains_keep_out(const rp__obstacles *o, double margin, const double hom
         memcpy(x, before, sizeof before);
 }
 
-bool rp__grains_push(const rp__obstacles *o, double radius, double x[3], double v[3], double *gap)
+void rp__grains_look_around(const rp__obstacles *o, const double place[3], double reach, double range, rp__grains_near *near)
+{
+    *near = (rp__grains_near){ .reach = reach, .beyond = INFINITY };
+    memcpy(near->place, place, sizeof near->place);
+    for (int b = 0; b < o->count; b++) {
+        const rp__obstacle *body = &o->bodies[b];
+        rp__vec3 local = rp__pose_inverse_apply(&body->pose, rp__vec3_load(place));
+        double d = rp__shape_distance_posed(body->shape, &body->pose, rp__vec3_load(place), NULL) - reach;
+        if (d > range) {
+            near->beyond = fmin(near->beyond, d);
+            continue;
+        }
+        if (near->count == RP_GRAINS_NEAR) {
+            near->reach = -1; /* too many: all are asked */
+            return;
+        }
+        near->body[near->count] = b;
+        rp__shape_cut_at(body->shape, local, reach, &near->cut[near->count++]);
+    }
+}
+
+/* Distance of the bodies that are near, or a bound of that of the others. */
+static double near_distance(const rp__obstacles *o, const rp__grains_near *near, const double x[3], double gradient[3])
+{
+    double a = x[0] - near->place[0], b = x[1] - near->place[1], c = x[2] - near->place[2], nearest = near->beyond;
+    if (!(near->reach > 0) || !(a * a + b * b + c * c < near->reach * near->reach))
+        return nearest_body(o, x, gradient);
+    for (int k = 0; k < near->count; k++) {
+        double g[3], d = body_distance(&o->bodies[near->body[k]], &near->cut[k], x, gradient ? g : NULL);
+        if (d < nearest) {
+            nearest = d;
+            if (gradient)
+                memcpy(gradient, g, sizeof g);
+        }
+    }
+    return nearest;
+}
+
+bool rp__grains_push(const rp__obstacles *o, const rp__grains_near *near, double radius, double x[3], double v[3], double *gap)
 {
     bool met = false;
     for (int k = 0; k < 16; k++) { /* from one body into another, into a wall and back, or by a bound that falls short */
-        double g[3] = { 0, 0, 0 }, d = nearest_body(o, x, g), speed = 0;
-        *gap = d;
-        if (d >= radius)
+        double g[3] = { 0, 0, 0 }, speed = 0;
+        *gap = near_distance(o, near, x, NULL);
+        if (*gap >= radius)
             break;
+        double d = near_distance(o, near, x, g); /* few need the gradient, which costs more than the distance */
         met = true;
         for (int e = 0; e < o->def->dim; e++)
             speed += v[e] * g[e];

@@ -308,6 +308,8 @@ static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, i
         return;
     }
     bool stale = b->stale;
+    rp__grains_near near;
+    rp__grains_look_around(s->obstacles, middle, reach + 2 * radius, 2 * radius, &near);
     b->stale = false;
     for (int64_t i = begin; i < end; i++) {
         double x[3], v[3], gap;
@@ -316,7 +318,7 @@ static void meet_bodies(const stepping *s, rp__follow_block *b, int64_t begin, i
         u->gap[i] -= (float)(sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * (double)s->rules.dt) * 1.0001f + s->bodies_moved;
         if (!stale && u->gap[i] > (float)radius)
             continue;
-        bool met = rp__grains_push(s->obstacles, radius, x, v, &gap);
+        bool met = rp__grains_push(s->obstacles, &near, radius, x, v, &gap);
         u->gap[i] = (float)gap;
         if (!met)
             continue;

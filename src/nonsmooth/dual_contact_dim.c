@@ -22,6 +22,8 @@
 #include <string.h>
 
 enum { SIDES = 1 << RP_DIM };
+#define EDGE_STEP 0.1 /* cells to each side of a place, to see whether it is an edge */
+#define EDGE_FALL 0.5 /* and how far the surface falls away there in all, in these steps: 29 degrees */
 #define SAME_SIDE 0.7 /* cosine between the normals of one side of a body and another: 45 degrees */
 
 typedef struct job {
@@ -168,8 +170,8 @@ static void finish(const job *w, int64_t block, du_contact *c, double area)
 
 /* ---- gaps ---- */
 
-/* Way to the surface of the particles in the dual cells around stress i; none beside a full one. */
-static double gap_around(const job *w, int64_t i, int surface)
+/* Way to a side of the surface, with that normal, of the particles before it in the dual cells around stress i; none beside a full one. */
+static double gap_around(const job *w, int64_t i, int surface, rp__vec3 normal)
 {
     const dual *y = w->y;
     double least = 1e3 * y->lattice.h;
@@ -182,8 +184,10 @@ static double gap_around(const job *w, int64_t i, int surface)
             continue;
         double rest = 1 - y->stress[other].full;
         for (int64_t k = y->sum[other].first; k < y->sum[other].first + y->sum[other].count && least > 0; k++) {
-            rp__vec3 unused;
-            double d = distance_to(w, surface, particle_place(w, k), &unused) - 0.5 * pow(y->bulk[k], 1.0 / RP_DIM);
+            rp__vec3 own;
+            double d = distance_to(w, surface, particle_place(w, k), &own) - 0.5 * pow(y->bulk[k], 1.0 / RP_DIM);
+            if (rp__vec3_dot(own, normal) < SAME_SIDE)
+                continue;
             d = rest * (d > 0 ? d : 0);
             least = d < least ? d : least;
         }
@@ -249,7 +253,7 @@ static rp_result touch(const job *w, int64_t block, const middle *m, const doubl
             c->at[c->count] = m->at[k];
             c->share[c->count++] = share[k] / sum;
         }
-    c->gap = gap_around(w, m->stress, surface) / w->dt;
+    c->gap = gap_around(w, m->stress, surface, n) / w->dt;
     c->strict = du_in_use(y, m->stress) ? y->stress[m->stress].strict : 1;
     rp__vec3_store(c->place, x);
     rp__vec3_store(c->normal, n);
@@ -299,21 +303,67 @@ static void look(const job *w, int64_t block, int surface, depth *out)
     }
 }
 
-/* Grains can be at a place on a surface: it lies in the domain and in no other body. And there is a surface: distances of combined shapes may be
- * small where there is none (between two boxes that overlap a little). */
-static bool is_open(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 n)
+/* Way out of the wall or other body that a place on a surface lies deepest behind; 0 when grains can be there. */
+static double way_out(const job *w, int64_t block, int surface, rp__vec3 x, rp__vec3 *n)
 {
-    double tiny = 1e-6 * w->y->lattice.h;
-    rp__vec3 unused;
-    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, n, x), &unused) < 0))
+    double deepest = 0;
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        rp__vec3 m;
+        double d = du_closed(w->world, f) ? distance_to(w, f, x, &m) : 0;
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1) {
+        rp__vec3 m;
+        double d = distance_to(w, 6 + __builtin_ctzll(bits), x, &m);
+        if (d < deepest)
+            deepest = d, *n = m;
+    }
+    return -deepest;
+}
+
+/* Moves a place on a surface, if need be, to where grains can be: in a corner the nearest place may lie behind the wall or in the body that it
+ * is made with, and grains touch the surface beside it: out of that, back to the surface, and again, towards the edge in which the two meet.
+ * False when there is no such place; or no surface, for distances of combined shapes may be small where there is none (between two
+ * boxes that overlap a little). */
+static bool find_open(const job *w, int64_t block, int surface, rp__vec3 *x, rp__vec3 *n)
+{
+    enum { TRIES = 8 };
+    double tiny = 1e-6 * w->y->lattice.h, near = 0.01 * w->y->lattice.h;
+    rp__vec3 out, m;
+    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, *n, *x), &out) < 0))
         return false;
-    for (int f = 0; f < 2 * RP_DIM; f++)
-        if (du_closed(w->world, f) && distance_to(w, f, x, &unused) < -tiny)
+    for (int k = 0; k < TRIES; k++) {
+        double inside = way_out(w, block, surface, *x, &out);
+        if (inside <= (k == 0 ? tiny : near))
+            return true;
+        *x = rp__vec3_axpy(inside, out, *x);
+        double d = distance_to(w, surface, *x, &m);
+        if (rp__vec3_dot(m, *n) < SAME_SIDE)
             return false;
-    for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1)
-        if (distance_to(w, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
-            return false;
-    return true;
+        *x = rp__vec3_axpy(-d, m, *x);
+        *n = m;
+    }
+    return false;
+}
+
+static void tangents(rp__vec3 n, rp__vec3 *first, rp__vec3 *second)
+{
+    rp__vec3 side = fabs(n.x) < 0.6 ? rp__vec3_make(1, 0, 0) : rp__vec3_make(0, 1, 0);
+    *first = RP_DIM == 3 ? rp__vec3_unit(rp__vec3_cross(n, side), side) : rp__vec3_make(-n.y, n.x, 0);
+    *second = rp__vec3_cross(n, *first);
+}
+
+/* The place lies on an edge or a corner that points at the grains: the surface falls away on one side of it or both. Grains there lie on the sides, and
+ * have the normals of these: with one between them they would slide off over the edge. */
+static bool is_edge(const job *w, int surface, rp__vec3 x, rp__vec3 n)
+{
+    double step = EDGE_STEP * w->y->lattice.h, away = 0;
+    rp__vec3 unused, first, second;
+    tangents(n, &first, &second);
+    for (int k = 0; k < 2 * (RP_DIM - 1); k++)
+        away += distance_to(w, surface, rp__vec3_axpy(k & 1 ? -step : step, k < 2 ? first : second, x), &unused);
+    return away > EDGE_FALL * step;
 }
 
 /* The dual cell around a node has a stress of its own. */
@@ -337,36 +387,79 @@ static void move_to_face(const dual *y, int64_t block, int tile, rp__vec3 normal
         t[axis] = 0.5 * way;
 }
 
-/* The law at the place on a body nearest to one of the dual cell, when both lie in it; `from` is in cells from the middle. */
-static rp_result touch_near(const job *w, int64_t block, int tile, const middle *m, rp__vec3 node, int surface, const double *from, int *count, rp__vec3 *seen)
+/* The sides of a body that are seen from one dual cell. */
+typedef struct sides {
+    const job *w;
+    int64_t block;
+    int tile, surface, count;
+    middle m;
+    rp__vec3 node, seen[DU_SIDES / SIDES];
+} sides;
+
+/* The law at a place of the dual cell on a side of the body that was not yet seen; `on` lies on that side, at the place or near. */
+static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
 {
-    const dual *y = w->y;
+    const dual *y = c->w->y;
     double h = y->lattice.h, t[3], s[3][3], unused[3], share[NS_STENCIL];
-    rp__vec3 n, x = rp__vec3_make(node.x + h * from[0], node.y + h * from[1], node.z + h * from[2]);
-    double d = distance_to(w, surface, x, &n);
-    if (RP_DIM == 2)
-        n.z = 0;
-    for (int k = 0; k < *count; k++)
-        if (rp__vec3_dot(n, seen[k]) > SAME_SIDE)
+    for (int k = 0; k < c->count; k++)
+        if (rp__vec3_dot(n, c->seen[k]) > SAME_SIDE)
             return RP_OK;
-    int number = *count;
-    seen[(*count)++] = n;
-    t[0] = from[0] - d * n.x / h, t[1] = from[1] - d * n.y / h, t[2] = from[2] - d * n.z / h;
-    x = rp__vec3_axpy(-d, n, x);
+    if (c->count == DU_SIDES / SIDES)
+        return RP_OK;
+    int number = c->count++;
+    c->seen[number] = n;
+    rp__vec3 open = on;
+    if (!find_open(c->w, c->block, c->surface, &open, &n))
+        return RP_OK;
+    x = rp__vec3_add(x, rp__vec3_sub(open, on));
+    t[0] = (x.x - c->node.x) / h, t[1] = (x.y - c->node.y) / h, t[2] = (x.z - c->node.z) / h;
     for (int a = 0; a < RP_DIM; a++)
         if (fabs(t[a]) > 0.5 + 1e-9)
             return RP_OK;
-    if (!is_open(w, block, surface, x, n))
-        return RP_OK;
     if (!y->trilinear)
-        move_to_face(y, block, tile, n, t);
+        move_to_face(y, c->block, c->tile, n, t);
     for (int a = 0; a < RP_DIM; a++)
         du_weights(y, t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
-    middle one = *m;
+    middle one = c->m;
     one.side += SIDES * number;
-    return touch(w, block, &one, share, surface, x, n, largest_part(n) * du_power(h) / h);
+    return touch(c->w, c->block, &one, share, c->surface, x, n, largest_part(n) * du_power(h) / h);
+}
+
+/* The nearest place on the body to x: returns its normal. */
+static rp__vec3 to_surface(const job *w, int surface, rp__vec3 *x)
+{
+    rp__vec3 n;
+    double d = distance_to(w, surface, *x, &n);
+    if (RP_DIM == 2)
+        n.z = 0;
+    *x = rp__vec3_axpy(-d, n, *x);
+    return n;
+}
+
+/* The side of the body that lies some way off an edge. The law acts at the edge: grains on the side are then kept out all along it, for beyond the
+ * edge they fall. */
+static rp_result touch_side(sides *c, rp__vec3 edge, rp__vec3 way)
+{
+    rp__vec3 on = rp__vec3_axpy(2 * EDGE_STEP * c->w->y->lattice.h, way, edge), n = to_surface(c->w, c->surface, &on);
+    return is_edge(c->w, c->surface, on, n) ? RP_OK : touch_at(c, edge, on, n);
+}
+
+/* The law at the place on a body nearest to one of the dual cell; `from` is in cells from the middle. */
+static rp_result touch_near(sides *c, const double *from)
+{
+    double h = c->w->y->lattice.h;
+    rp__vec3 x = rp__vec3_make(c->node.x + h * from[0], c->node.y + h * from[1], c->node.z + h * from[2]), n = to_surface(c->w, c->surface, &x);
+    if (!is_edge(c->w, c->surface, x, n))
+        return touch_at(c, x, x, n);
+    if (fmax(fabs(x.x - c->node.x), fmax(fabs(x.y - c->node.y), fabs(x.z - c->node.z))) > (0.5 + 1e-9) * h)
+        return RP_OK;
+    rp__vec3 first, second;
+    tangents(n, &first, &second);
+    for (int k = 0; k < 2 * (RP_DIM - 1); k++)
+        RP_TRY(touch_side(c, x, rp__vec3_scale(k & 1 ? -1 : 1, k < 2 ? first : second)));
+    return RP_OK;
 }
 
 /* The places on a body nearest to a node, and to the corners of its dual cell where these see another side of the body (an edge, a corner, a
@@ -374,18 +467,16 @@ static rp_result touch_near(const job *w, int64_t block, int tile, const middle 
 static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const depth *deep)
 {
     const dual *y = w->y;
-    middle m;
-    int count = 0;
-    rp__vec3 seen[1 + (1 << RP_DIM)];
+    sides c = { .w = w, .block = block, .tile = tile, .surface = surface };
     int64_t j = du_tile_node(y, block, tile);
-    if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &m))
+    if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &c.m))
         return RP_OK;
-    rp__vec3 node = node_place(y, j);
+    c.node = node_place(y, j);
     const double zero[3] = { 0 };
-    RP_TRY(touch_near(w, block, tile, &m, node, surface, zero, &count, seen));
+    RP_TRY(touch_near(&c, zero));
     for (int k = 0; k < 1 << RP_DIM; k++) {
         const double from[3] = { k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, RP_DIM == 3 ? (k & 4 ? 0.5 : -0.5) : 0 };
-        RP_TRY(touch_near(w, block, tile, &m, node, surface, from, &count, seen));
+        RP_TRY(touch_near(&c, from));
     }
     return RP_OK;
 }

@@ -126,7 +126,8 @@ rp_result rp__pbd_averaged(rp__pbd *s, rp__world *world, double residual[2])
     for (int64_t g = 0; g < s->groups; g++) /* these laws remember no forces */
         rp__pbd_groups_keep(s->wide, g, g + 1, s->now.force);
     residual[0] = residual[1] = 0;
-    for (int64_t it = 0; it < rp__pbd_sweeps(s->par); it++) {
+    s->swept = rp__pbd_sweeps(s->par);
+    for (int64_t it = 0; it < s->swept; it++) {
         gather(&w, true);
         residual[1] = apply(s, s->u);
         rp__pbd_match_shapes(s);

@@ -75,6 +75,13 @@ int64_t rp__pbd_sweeps(const rp__pbd_params *par)
     return par->sweeps > 0 ? par->sweeps : sweeps[par->quality];
 }
 
+/* A step that was made longer than `step` (`substeps`, `dt_min` of the scene) has the sweeps of those it stands for. */
+static int64_t sweeps_of(const rp__pbd *s)
+{
+    double steps = ceil(s->h / rp__pbd_longest_step(s->par) * (1 - 1e-9));
+    return rp__pbd_sweeps(s->par) * (int64_t)(steps < 1 ? 1 : steps > 100 ? 100 : steps);
+}
+
 static void free_table(rp__pbd_table *t)
 {
     rp__base_free(t->count);
@@ -95,7 +102,7 @@ static void destroy(void *state)
     rp__pbd *s = state;
     void *all[] = { s->order,    s->slot,  s->cell,       s->home,         s->owner, s->range,    s->x,      s->u,    s->push,   s->mass,
                     s->material, s->id,    s->cell_first, s->slabs,        s->used,  s->wide,     s->before, s->lane, s->bodies, s->bead_at,
-                    s->rested,   s->loose, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
+                    s->rested,   s->loose, s->alone, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
     for (int c = 0; c < 6; c++)
         rp__base_free(s->place[c]);
     rp__pbd_free_beads(&s->beads);
@@ -257,7 +264,7 @@ static void tell(rp__pbd *s, const double residual[2], double moving, rp_step_st
     for (int64_t b = 0; b < s->slab_count; b++)
         overlap = fmax(overlap, -s->slabs[b].gap);
     double per = 1 / (2 * s->r);
-    stats->iterations = rp__pbd_sweeps(s->par);
+    stats->iterations = s->swept;
     stats->residual_mean = count[0] > 0 ? residual[0] / count[0] * per : 0;
     stats->residual_max = residual[1] * per;
     stats->converged = true; /* the number of sweeps is fixed: the residual tells how far they came */
@@ -298,7 +305,7 @@ static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *s
     RP_LAP(&world->phases, "pack", t);
     RP_TRY(rp__sim_given_up(world));
     if (s->par->contact == RP_PBD_CONE)
-        RP_TRY(rp__pbd_sweep(s, rp__pbd_sweeps(s->par), world->cancel, residual));
+        RP_TRY(rp__pbd_sweep(s, sweeps_of(s), world->cancel, residual));
     else
         RP_TRY(rp__pbd_averaged(s, world, residual));
     RP_LAP(&world->phases, "sweeps", t);

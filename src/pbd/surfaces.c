@@ -145,10 +145,13 @@ static double touch_body(list *at, int number)
         return phi;
     n = flat(s, n);
     touch_side(at, number, x, n, phi);
-    double other = rp__body_distance(body, &body->pose, rp__vec3_axpy(s->r, n, x), &m);
+    rp__vec3 away = rp__vec3_axpy(s->r, n, x);
+    if (!(rp__body_distance(body, &body->pose, away, NULL) < phi + s->r * (1 - 1e-9)) || !(phi > -s->r))
+        return phi; /* the distance grew by the way: the side is the same */
+    double other = rp__body_distance(body, &body->pose, away, &m);
     m = flat(s, m);
     double turned = rp__vec3_dot(n, m);
-    if (turned < SAME_NORMAL && other - s->r * turned < range && phi > -s->r)
+    if (turned < SAME_NORMAL && other - s->r * turned < range)
         touch_side(at, number, x, m, other - s->r * turned);
     return phi;
 }

@@ -109,17 +109,18 @@ static void run_item(void *context, int64_t item, int worker)
     rp__pbd_match_shapes(w->s);
 }
 
-/* Items in the order of their colours; colour k is one phase of one sweep. */
-static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
+/* Items in the order of their colours; colour k is one phase of one of the sweeps [first, last]: -1 brings what the step before left, the
+ * one after the last takes overlaps away. */
+static rp_result plan(rp__pbd *s, int64_t first, int64_t last, int *colours)
 {
-    int64_t slabs = s->slab_count, count = 0;
+    int64_t slabs = s->slab_count, count = 0, sweeps = last - first + 1;
     int c = 0;
-    if ((sweeps + 3) * PHASES * slabs > INT32_MAX)
-        return rp__base_fail(RP_TOO_LARGE, "pbd: %lld sweeps of %lld slabs are too many", (long long)sweeps, (long long)slabs);
-    if (!rp__base_grow(&s->colour_first, &s->colour_capacity, (sweeps + 2) * PHASES + 1, sizeof *s->colour_first) ||
-        !rp__base_grow(&s->items, &s->item_capacity, (sweeps + 2) * PHASES * slabs + 1, sizeof *s->items))
+    if ((last + 2) * PHASES * slabs > INT32_MAX)
+        return rp__base_fail(RP_TOO_LARGE, "pbd: %lld sweeps of %lld slabs are too many", (long long)last, (long long)slabs);
+    if (!rp__base_grow(&s->colour_first, &s->colour_capacity, sweeps * PHASES + 1, sizeof *s->colour_first) ||
+        !rp__base_grow(&s->items, &s->item_capacity, sweeps * PHASES * slabs + 1, sizeof *s->items))
         return RP_OUT_OF_MEMORY;
-    for (int64_t sweep = -1; sweep <= sweeps; sweep++)
+    for (int64_t sweep = first; sweep <= last; sweep++)
         for (int phase = 0; phase < PHASES; phase++) {
             int64_t begin = count, base = ((sweep + 1) * PHASES + phase) * slabs;
             if (phase == LOOSE && (s->loose_count || s->any_matched))
@@ -135,19 +136,37 @@ static rp_result plan(rp__pbd *s, int64_t sweeps, int *colours)
     return RP_OK;
 }
 
+static rp_result run(work *w, int64_t first, int64_t last)
+{
+    rp__pbd *s = w->s;
+    int colours = 0;
+    RP_TRY(plan(s, first, last, &colours));
+    rp__exec_colors(colours, s->colour_first, s->items, 1, run_item, w);
+    if (atomic_load(&w->given_up))
+        return rp__base_fail(RP_CANCELLED, "cancelled in the sweeps of a step");
+    return RP_OK;
+}
+
+/* With free bodies the sweeps go on, at most MORE times over, until the step makes no energy. */
+enum { MORE = 8 };
+
 rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2])
 {
     work w = { .s = s, .sweeps = sweeps, .cancel = cancel };
-    int colours = 0;
     residual[0] = residual[1] = 0;
+    s->swept = sweeps;
     if (s->slab_count == 0)
         return RP_OK;
-    RP_TRY(plan(s, sweeps, &colours));
     if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->groups + 2, sizeof *s->residual))
         return RP_OUT_OF_MEMORY;
-    rp__exec_colors(colours, s->colour_first, s->items, 1, run_item, &w);
-    if (atomic_load(&w.given_up))
-        return rp__base_fail(RP_CANCELLED, "cancelled in the sweeps of a step");
+    if (s->loose_count == 0)
+        RP_TRY(run(&w, -1, sweeps));
+    else {
+        RP_TRY(run(&w, -1, sweeps - 1));
+        for (int k = 0; k < MORE && rp__pbd_makes_energy(s); k++, s->swept += sweeps)
+            RP_TRY(run(&w, 0, sweeps - 1));
+        RP_TRY(run(&w, sweeps, sweeps));
+    }
     for (int64_t k = 0; k < s->groups; k++) {
         residual[0] += s->residual[2 * k];
         residual[1] = fmax(residual[1], s->residual[2 * k + 1]);

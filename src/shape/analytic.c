@@ -29,7 +29,7 @@ static double plane_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradie
     return rp__vec3_dot(s->normal, rp__vec3_sub(p, s->point));
 }
 
-static const rp__shape_class plane_class = { "plane", plane_distance, NULL, NULL };
+static const rp__shape_class plane_class = { "plane", plane_distance, NULL, NULL, true };
 
 rp_result rp_shape_plane(const double point[3], const double normal[3], rp_shape **out)
 {
@@ -105,7 +105,7 @@ static bool box_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class box_class = { "box", box_distance, NULL, box_mass };
+static const rp__shape_class box_class = { "box", box_distance, NULL, box_mass, true };
 
 rp_result rp_shape_box(const double centre[3], const double half[3], double rounding, rp_shape **out)
 {
@@ -161,7 +161,7 @@ static bool sphere_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class sphere_class = { "sphere", sphere_distance, NULL, sphere_mass };
+static const rp__shape_class sphere_class = { "sphere", sphere_distance, NULL, sphere_mass, true };
 
 rp_result rp_shape_sphere(const double centre[3], double radius, rp_shape **out)
 {
@@ -212,7 +212,7 @@ static bool capsule_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class capsule_class = { "capsule", capsule_distance, NULL, capsule_mass };
+static const rp__shape_class capsule_class = { "capsule", capsule_distance, NULL, capsule_mass, true };
 
 rp_result rp_shape_capsule(const double a[3], const double b[3], double radius, rp_shape **out)
 {
@@ -264,7 +264,7 @@ static bool torus_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class torus_class = { "torus", torus_distance, NULL, torus_mass };
+static const rp__shape_class torus_class = { "torus", torus_distance, NULL, torus_mass, true };
 
 rp_result rp_shape_torus(const double centre[3], const double axis[3], double radius, double tube, rp_shape **out)
 {

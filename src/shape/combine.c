@@ -84,8 +84,8 @@ static double intersection_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 
     return best;
 }
 
-static const rp__shape_class union_class = { "union", union_distance, many_destroy, NULL };
-static const rp__shape_class intersection_class = { "intersection", intersection_distance, many_destroy, NULL };
+static const rp__shape_class union_class = { "union", union_distance, many_destroy, NULL, false };
+static const rp__shape_class intersection_class = { "intersection", intersection_distance, many_destroy, NULL, false };
 
 static rp_result combine(const rp__shape_class *type, rp_shape *const *shapes, int count, rp_shape **out)
 {
@@ -174,9 +174,9 @@ static double complement_distance(const rp_shape *shape, rp__vec3 p, rp__vec3 *g
     return -d;
 }
 
-static const rp__shape_class offset_class = { "offset", offset_distance, changed_destroy, NULL };
-static const rp__shape_class shell_class = { "shell", shell_distance, changed_destroy, NULL };
-static const rp__shape_class complement_class = { "complement", complement_distance, changed_destroy, NULL };
+static const rp__shape_class offset_class = { "offset", offset_distance, changed_destroy, NULL, false };
+static const rp__shape_class shell_class = { "shell", shell_distance, changed_destroy, NULL, false };
+static const rp__shape_class complement_class = { "complement", complement_distance, changed_destroy, NULL, false };
 
 static changed *change(const rp__shape_class *type, rp_shape *part, double amount)
 {
@@ -281,7 +281,7 @@ static bool placed_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class placed_class = { "placement", placed_distance, placed_destroy, placed_mass };
+static const rp__shape_class placed_class = { "placement", placed_distance, placed_destroy, placed_mass, false };
 
 /* Interval arithmetic on R [lower, upper]; what is infinite does not count where the rotation only has rounding noise. */
 static void place_bounds(placed *s)
@@ -327,4 +327,90 @@ rp_result rp_shape_place(rp_shape *shape, const double position[3], const double
     rp__shape_note_parts(&s->base, &s->part, 1);
     *out = &s->base;
     return RP_OK;
+}
+
+/* ---- what decides near a place ---- */
+
+static bool is_combination(const rp_shape *shape)
+{
+    return (shape->type == &union_class || shape->type == &intersection_class) && ((const many *)shape)->count <= 32;
+}
+
+static bool is_steady(const rp_shape *shape)
+{
+    if (shape->type == &complement_class || shape->type == &offset_class || shape->type == &shell_class)
+        return is_steady(((const changed *)shape)->part);
+    if (shape->type != &union_class && shape->type != &intersection_class)
+        return shape->type->steady;
+    const many *s = (const many *)shape;
+    bool steady = true;
+    for (int i = 0; i < s->count; i++)
+        steady = steady && is_steady(s->parts[i]);
+    return steady;
+}
+
+/* A part of a union is out when another is nearer by more than twice the reach (of an intersection: farther). */
+static void cut_node(const rp_shape *shape, rp__vec3 place, double reach, rp__shape_cut *cut)
+{
+    if (shape->type == &complement_class)
+        shape = ((const changed *)shape)->part;
+    if (!is_combination(shape) || cut->used < 0)
+        return;
+    if (cut->used == RP_SHAPE_CUTS) {
+        cut->used = -1;
+        return;
+    }
+    const many *s = (const many *)shape;
+    double sign = shape->type == &union_class ? 1 : -1, d[32], least = INFINITY;
+    uint32_t *keep = &cut->keep[cut->used++];
+    *keep = 0;
+    for (int i = 0; i < s->count; i++) {
+        bool steady = is_steady(s->parts[i]);
+        d[i] = steady ? sign * rp__shape_distance_at(s->parts[i], place, NULL) : -INFINITY;
+        least = steady && d[i] < least ? d[i] : least;
+    }
+    for (int i = 0; i < s->count; i++)
+        *keep |= (uint32_t)!(d[i] > least + 2 * reach) << i;
+    for (int i = 0; i < s->count; i++)
+        if (*keep >> i & 1)
+            cut_node(s->parts[i], place, reach, cut);
+}
+
+void rp__shape_cut_at(const rp_shape *shape, rp__vec3 place, double reach, rp__shape_cut *cut)
+{
+    cut->used = 0;
+    cut_node(shape, place, reach * (1 + 1e-9), cut);
+}
+
+static double cut_distance(const rp_shape *shape, const rp__shape_cut *cut, int *at, rp__vec3 p, rp__vec3 *gradient)
+{
+    if (shape->type == &complement_class) {
+        double d = cut_distance(((const changed *)shape)->part, cut, at, p, gradient);
+        if (gradient)
+            *gradient = rp__vec3_scale(-1, *gradient);
+        return -d;
+    }
+    if (!is_combination(shape))
+        return rp__shape_distance_at(shape, p, gradient);
+    const many *s = (const many *)shape;
+    bool nearest = shape->type == &union_class;
+    double best = nearest ? INFINITY : -INFINITY;
+    if (gradient)
+        *gradient = rp__vec3_make(0, 0, 1);
+    for (uint32_t keep = cut->keep[(*at)++]; keep; keep &= keep - 1) {
+        rp__vec3 g;
+        double d = cut_distance(s->parts[__builtin_ctz(keep)], cut, at, p, gradient ? &g : NULL);
+        if (nearest ? d < best : d > best) {
+            best = d;
+            if (gradient)
+                *gradient = g;
+        }
+    }
+    return best;
+}
+
+double rp__shape_distance_cut(const rp_shape *shape, const rp__shape_cut *cut, rp__vec3 p, rp__vec3 *gradient)
+{
+    int at = 0;
+    return cut->used < 0 ? rp__shape_distance_at(shape, p, gradient) : cut_distance(shape, cut, &at, p, gradient);
 }

@@ -75,7 +75,7 @@ static bool cone_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class cone_class = { "cone", cone_distance, NULL, cone_mass };
+static const rp__shape_class cone_class = { "cone", cone_distance, NULL, cone_mass, true };
 
 /* What the disk of radius r with unit normal n reaches along each axis is r sqrt(1 - n_i²). */
 static void bound_disks(cone *s)

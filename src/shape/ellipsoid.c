@@ -114,7 +114,7 @@ static bool ellipsoid_mass(const rp_shape *shape, rp__shape_mass *mass)
     return true;
 }
 
-static const rp__shape_class ellipsoid_class = { "ellipsoid", ellipsoid_distance, NULL, ellipsoid_mass };
+static const rp__shape_class ellipsoid_class = { "ellipsoid", ellipsoid_distance, NULL, ellipsoid_mass, false };
 
 rp_result rp_shape_ellipsoid(const double centre[3], const double semi_axes[3], rp_shape **out)
 {

@@ -240,7 +240,7 @@ static void heightfield_destroy(rp_shape *shape)
     rp__base_free(s->spans);
 }
 
-static const rp__shape_class heightfield_class = { "heightfield", heightfield_distance, heightfield_destroy, NULL };
+static const rp__shape_class heightfield_class = { "heightfield", heightfield_distance, heightfield_destroy, NULL, false };
 
 /* ---- creation ---- */
 

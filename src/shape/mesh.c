@@ -94,7 +94,7 @@ static void mesh_destroy(rp_shape *shape)
     rp__base_free(s->velocities);
 }
 
-const rp__shape_class rp__shape_mesh_class = { "mesh", mesh_distance, mesh_destroy, mesh_mass };
+const rp__shape_class rp__shape_mesh_class = { "mesh", mesh_distance, mesh_destroy, mesh_mass, false };
 
 /* ---- creation ---- */
 

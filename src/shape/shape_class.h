@@ -24,6 +24,7 @@ typedef struct rp__shape_class {
     double (*distance)(const rp_shape *shape, rp__vec3 p, rp__vec3 *gradient);
     void (*destroy)(rp_shape *shape);                             /* what it holds, not the memory itself; or NULL */
     bool (*mass)(const rp_shape *shape, rp__shape_mass *mass);    /* exact, or NULL; false when it has no closed form */
+    bool steady;                                                  /* distances of two points never differ by more than the points are apart */
 } rp__shape_class;
 
 enum { RP_SHAPE_NUMBERS = 8 };

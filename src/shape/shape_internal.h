@@ -13,7 +13,18 @@
 void rp__shape_distances(const rp_shape *shape, int64_t count, const double *x, const double *y, const double *z,
                          double *distance, double *const gradient[3]);
 
-/* The same for a shape moved by `pose`. */
+/* Which parts of a combination of shapes decide within `reach` of a place: for many distances there. What it gives is the distance of the shape, to the
+ * bit, as long as points are within reach. */
+enum { RP_SHAPE_CUTS = 16 };
+typedef struct rp__shape_cut {
+    int used;              /* combinations in the order of visits; -1: there are too many, nothing is cut */
+    uint32_t keep[RP_SHAPE_CUTS];
+} rp__shape_cut;
+
+void rp__shape_cut_at(const rp_shape *shape, rp__vec3 place, double reach, rp__shape_cut *cut);
+double rp__shape_distance_cut(const rp_shape *shape, const rp__shape_cut *cut, rp__vec3 p, rp__vec3 *gradient);
+
+/* The distance of a shape moved by `pose`. */
 double rp__shape_distance_posed(const rp_shape *shape, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
 
 rp_result rp__motion_pose_at(const rp_motion *motion, double t, rp__pose *pose);

@@ -455,6 +455,47 @@ static void many_distances_agree_with_one(void **state)
             fail_msg("'%s' lacks '%s'", rp_last_error(), words);   \
     } while (0)
 
+/* A glass: a cylinder without two chambers, each a cylinder cut by a cone, and without a ball that is no ball (its distance is a bound). */
+static void cut_combinations_have_the_same_distances(void **state)
+{
+    rp_shape *part[8] = { 0 }, *chamber[2], *all, *glass;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        double sign = k ? -1 : 1;
+        assert_true(rp_shape_cylinder((double[3]){ 0, 0, -0.5 * sign }, (double[3]){ 0, 0, 0.6 * sign }, 0.4, &part[0]) == RP_OK);
+        assert_true(rp_shape_cone((double[3]){ 0, 0, 0.1 * sign }, (double[3]){ 0, 0, -sign }, 0.05, 0.9, &part[1]) == RP_OK);
+        assert_true(rp_shape_intersection(part, 2, &chamber[k]) == RP_OK);
+        rp_shape_release(part[0]), rp_shape_release(part[1]);
+    }
+    assert_true(rp_shape_ellipsoid((double[3]){ 0.3, 0, 0 }, (double[3]){ 0.3, 0.1, 0.05 }, &part[2]) == RP_OK);
+    rp_shape *hollow[3] = { chamber[0], chamber[1], part[2] };
+    assert_true(rp_shape_union(hollow, 3, &all) == RP_OK);
+    assert_true(rp_shape_cylinder((double[3]){ 0, 0, -1 }, (double[3]){ 0, 0, 1 }, 0.5, &part[3]) == RP_OK);
+    assert_true(rp_shape_difference(part[3], all, &glass) == RP_OK);
+    int kept = 0;
+    for (uint64_t k = 0; k < 400; k++) {
+        double reach = 0.02 + 0.2 * unit(90, k);
+        rp__vec3 place = { 1.4 * unit(91, k) - 0.7, 1.4 * unit(92, k) - 0.7, 2.4 * unit(93, k) - 1.2 };
+        rp__shape_cut cut;
+        rp__shape_cut_at(glass, place, reach, &cut);
+        for (int c = 0; c < cut.used; c++)
+            kept += __builtin_popcount(cut.keep[c]);
+        for (uint64_t m = 0; m < 50; m++) {
+            rp__vec3 ball = rp__random_in_ball(94, k, m), p = rp__vec3_axpy(reach, ball, place), g[2];
+            double x[3], plain[3];
+            rp__vec3_store(x, p);
+            double d = rp__shape_distance_cut(glass, &cut, p, &g[0]);
+            assert_true(d == rp_shape_distance(glass, x, plain) && d == rp__shape_distance_cut(glass, &cut, p, NULL));
+            g[1] = rp__vec3_load(plain);
+            assert_memory_equal(&g[0], &g[1], sizeof g[0]);
+        }
+    }
+    assert_in_range(kept, 1, 400 * 9 * 3 / 4); /* of nine parts at 400 places */
+    rp_shape *own[] = { chamber[0], chamber[1], part[2], part[3], all, glass };
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        rp_shape_release(own[k]);
+}
+
 static void bad_arguments_are_refused_with_a_sentence(void **state)
 {
     (void)state;
@@ -524,6 +565,7 @@ int main(void)
         cmocka_unit_test(combinations_have_the_right_sign),
         cmocka_unit_test(half_spaces_stay_half_bounded_when_turned),
         cmocka_unit_test(many_distances_agree_with_one),
+        cmocka_unit_test(cut_combinations_have_the_same_distances),
         cmocka_unit_test(bad_arguments_are_refused_with_a_sentence),
         cmocka_unit_test(no_memory_is_an_answer),
     };

@@ -56,15 +56,21 @@ static rp__sampling_def sampling(const rp_sim *sim, rp_sampling kind, double spa
     return s;
 }
 
+/* Where the centres of grains may be along an axis: in the domain, balls as far from its closed walls as their radius. */
+static void room_along(const rp_sim *sim, int axis, double *lower, double *upper)
+{
+    const rp_surface *wall = sim->def.wall + 2 * axis;
+    double r = ball_radius(sim);
+    *lower = sim->def.lower[axis] + (wall[0].kind == RP_OPEN ? 0 : r);
+    *upper = sim->def.upper[axis] - (wall[1].kind == RP_OPEN ? 0 : r);
+}
+
 /* Balls in a shape, within closed walls. */
 static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, bool at_start, uint64_t seed, int64_t limit, double **points, int64_t *count)
 {
     rp__spheres_def d = { .dim = sim->def.dim, .radius = ball_radius(sim), .seed = seed ^ (sim->def.seed * 0x9e3779b97f4a7c15u), .limit = limit };
-    for (int a = 0; a < sim->def.dim; a++) {
-        bool low = sim->def.wall[2 * a].kind == RP_OPEN, high = sim->def.wall[2 * a + 1].kind == RP_OPEN;
-        d.lower[a] = sim->def.lower[a] + (low ? 0 : d.radius);
-        d.upper[a] = sim->def.upper[a] - (high ? 0 : d.radius);
-    }
+    for (int a = 0; a < sim->def.dim; a++)
+        room_along(sim, a, &d.lower[a], &d.upper[a]);
     bool settled = sim->method->grains_settled && sim->method->grains_settled(&sim->def, sim->params);
     return settled && at_start ? rp__sampling_dense(shape, &d, points, count) : rp__sampling_spheres(shape, &d, points, count);
 }
@@ -142,20 +148,27 @@ static rp_result set_orientations(rp_sim *sim, const rp_grains_def *def, int64_t
     return RP_OK;
 }
 
+/* The body that a grain at x would be in, -1 for none. */
+static int body_at(const rp_sim *sim, const double x[3])
+{
+    double reach = ball_radius(sim);
+    for (int b = 0; b < sim->world.body_count; b++) {
+        const rp__body *body = &sim->world.bodies[b];
+        if (body->present && rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL) < reach)
+            return b;
+    }
+    return -1;
+}
+
 /* Grains cannot be where a body is: such points are left out, and told. */
 static int64_t leave_out(const rp_sim *sim, const char *name, double *points, int64_t count)
 {
     int64_t kept = 0;
     int worst = -1;
-    double reach = ball_radius(sim);
     for (int64_t i = 0; i < count; i++) {
-        bool taken = false;
-        for (int b = 0; b < sim->world.body_count && !taken; b++) {
-            const rp__body *body = &sim->world.bodies[b];
-            taken = body->present && rp__body_distance(body, &body->pose, rp__vec3_load(points + 3 * i), NULL) < reach;
-            worst = taken ? b : worst;
-        }
-        if (!taken)
+        int body = body_at(sim, points + 3 * i);
+        worst = body >= 0 ? body : worst;
+        if (body < 0)
             memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
     }
     if (kept < count)
@@ -403,14 +416,20 @@ static void shifted_site(const rp__emitter *emitter, const shift *s, int64_t sit
         x[a] = emitter->sites[3 * site + a] + s->way[a];
 }
 
-/* A site is free when it lies in the shape still and no particle is near. */
+/* A site is free when it lies in the shape and in the domain still, no particle is near and no body is there. */
 static bool site_is_free(const near_table *t, const rp_sim *sim, int e, const shift *s, int64_t site)
 {
     double x[3];
     shifted_site(&sim->emitters[e], s, site, x);
     if (sim->def.emitters[e].rate > 0 && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > -ball_radius(sim))
         return false;
-    return !taken(t, sim, x, s->reach);
+    for (int a = 0; a < sim->def.dim; a++) {
+        double lower, upper;
+        room_along(sim, a, &lower, &upper);
+        if (x[a] < lower || x[a] > upper)
+            return false;
+    }
+    return !taken(t, sim, x, s->reach) && body_at(sim, x) < 0;
 }
 
 /* How full of grains an emitter with a rate is, of which A is the section and L the length along its velocity: rate / (A v), with

@@ -40,7 +40,7 @@ class Tools {
     for (const id of ['lean-x', 'lean-y'])
       byId(id).oninput = () => this.lean();
     byId('lean-y').parentElement.hidden = scene.dim === 2;
-    byId('controls').replaceChildren(...(scene.controls || []).map((c, k) => this.makeControl(c, k)));
+    byId('controls').replaceChildren(...(scene.controls || []).map((c, k) => c.fixed ? '' : this.makeControl(c, k))); // fixed: goes with another
     this.values = (scene.controls || []).map(() => 0);
   }
 
