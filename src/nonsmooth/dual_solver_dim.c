@@ -29,6 +29,7 @@
 #define LOOK_CALM 20      /* and while only the residual of rest is too large; in the first steps LOOK_EVERY */
 #define AT_REST                                                                                                                                 \
     0.01 /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
+#define AT_REST_PART 0.01 /* of the tolerances: for what rests, and for the pressure that a first step begins with */
 #define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
 typedef struct sweep {
@@ -270,13 +271,13 @@ static bool small_enough(const sweep *w, double times)
 }
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
- * counts in units of rho g h, against a tenth of the tolerances (errors of long waves are many times the residual). In a step it strains by
+ * counts in units of rho g h, against a hundredth of the tolerances (errors of long waves are many times the residual). In a step it strains by
  * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. A fifth of the sweeps is spent on it at most, but in
  * the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
-    double part = 10 * w->moving > 0.1 ? 10 * w->moving : 0.1;
+    double part = 10 * w->moving > AT_REST_PART ? 10 * w->moving : AT_REST_PART;
     return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= part * p->tolerance && w->calm_largest <= part * p->tolerance_max);
 }
 
@@ -322,7 +323,7 @@ static void decide(sweep *w)
     if (w->iterations % JUDGE_EVERY == 0)
         judge_momentum(w);
     w->last = w->mean;
-    if (w->fluid && (small_enough(w, 1) || 4 * w->iterations >= p->max_iterations)) {
+    if (w->fluid && (small_enough(w, AT_REST_PART) || 4 * w->iterations >= p->max_iterations)) {
         w->fluid = false;
         w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
         return;
