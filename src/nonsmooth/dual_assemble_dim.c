@@ -383,6 +383,7 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
     if (!y->trilinear)
+        if (y->params->whole_room)
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);

@@ -383,7 +383,7 @@ static void move_to_face(const dual *y, int64_t block, int tile, rp__vec3 normal
     for (int a = 1; a < RP_DIM; a++)
         axis = fabs(n[a]) > fabs(n[axis]) ? a : axis;
     int way = n[axis] > 0 ? 1 : -1, at = tile / stride[axis] % DU_SIDE + way;
-    if (!has_stress(y, block, tile) && at >= 0 && at < DU_SIDE && has_stress(y, block, tile + way * stride[axis]))
+    if (y->params->whole_room && !has_stress(y, block, tile) && at >= 0 && at < DU_SIDE && has_stress(y, block, tile + way * stride[axis]))
         t[axis] = 0.5 * way;
 }
 

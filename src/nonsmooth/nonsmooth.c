@@ -41,6 +41,8 @@ static const rp_param params[] = {
     { "apex_rate", RP_REAL, AT(apex_rate), DU_APEX_RATE, 1e-9, 100, "",
       "strain rate at which that rounding is gone, in units of sqrt(g / h)", NULL },
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
+    { "whole_room", RP_BOOL, AT(whole_room), 1, 0, 1, "",
+      "stress dual: where grains fill the room it counts whole, also the slivers beside bodies in which no particle lies", NULL },
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },

@@ -23,6 +23,7 @@ typedef struct rp__nonsmooth_params {
     bool momentum;          /* extrapolation between sweeps, with restarts */
     double dilatancy;        /* K: opening in units of the shear and of the excess of packing */
     double dead_band, apex, apex_rate; /* closure.h */
+    bool whole_room;        /* dual_assemble_dim.c: fill_gaps; dual_contact_dim.c: move_to_face */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;
