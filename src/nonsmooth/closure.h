@@ -11,7 +11,7 @@
 /* 2. Within this distance of e = 1 the sampling by a few particles a cell cannot be told from packing: nothing is corrected. For dilatancy e is
  * the nearer to 1 of that of the node and the mean [1 2 1] / 4 along each axis around it. With four jittered particles a cell (2D) the first
  * varies by 0.07 (root of the mean square), by 0.15 once they are sheared, the second by 0.024. Where e of the node alone counted, noise drove
- * velocities in all directions: Bagnold's flow was 6 % slow and took four times the sweeps (`repose validate bagnold`). Parameter `dead_band`. */
+ * velocities in all directions: Bagnold's flow was 6 % slow and took twice the sweeps (`repose validate bagnold`). Parameter `dead_band`. */
 #define DU_DEAD_BAND 0.025
 
 /* 3. The apex of the cone is rounded: |lambda_T| <= mu sqrt(lambda_N^2 + c^2), c = rho g h w: the stress under a layer one cell thick,
@@ -42,6 +42,10 @@
 /* 10. Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. `merge: false` turns it off. Test:
  * stirred_particles_stay_few. */
 #define NS_MANY 1.2
+
+/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c,
+ * dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`;
+ * `repose validate vertical-chute`). Grains at an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
 
 /* Of the solver: short steps at the start, the longest a quarter of sqrt(h / g), each four times the one before (grains_dim.c); `substeps` sets them aside. */
 enum { NS_FIRST_STEPS = 4 };
