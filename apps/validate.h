@@ -220,6 +220,13 @@ void case_pbd_rest(validation *v);
 void case_pbd_janssen(validation *v);
 void case_pbd_fine(validation *v);
 
+/* validate_diphasic.c */
+void case_diphasic_settling(validation *v);
+void case_diphasic_rest(validation *v);
+void case_diphasic_drag(validation *v);
+void case_diphasic_flows(validation *v);
+void case_diphasic_packing(validation *v);
+
 /* ---- results (validate_report.c) ---- */
 
 void report_table(FILE *stream, const validation *v);

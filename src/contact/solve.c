@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "exec/exec.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,63 +43,94 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
     return fmin(1, fmax(speed_before(s, world) / scale, STRICTEST));
 }
 
-/* Sweeps of Gauss-Seidel are fastest while they gain, but in impacts they may run in circles for ever (Coulomb's law is no minimum of
- * anything): where a stage of them does not halve the residual, the fixed point of Cadoux, convex inside, goes on from the best they met. */
+/* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
+ * strongly (fibres) and much accuracy is asked for: a stage of each, then the one that gained more. Where neither halves the residual, as in
+ * impacts, where sweeps may run in circles for ever (Coulomb's law is no minimum of anything), the fixed point of Cadoux, convex inside,
+ * goes on from the best they met. */
 static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
 {
+    static const rp_friction_acceleration kinds[] = { RP_FRICTION_MOMENTUM, RP_FRICTION_ANDERSON };
     int64_t left = options->max_iterations, done = 0;
     if (options->solver != RP_FRICTION_AUTO)
         return rp_friction_solve(problem, options, y->r, y->u, report);
     rp_result result = RP_NOT_CONVERGED;
-    double last = INFINITY;
-    for (bool circles = false; left > 0 && result == RP_NOT_CONVERGED;) {
+    double last = INFINITY, ratio[2] = { 0, 0 }; /* of residuals after and before the last stage of each; 0: not tried */
+    while (left > 0 && result == RP_NOT_CONVERGED) {
+        int kind = ratio[1] < ratio[0];
+        bool circles = ratio[kind] > 0.5;
         int64_t share = circles ? (left + 1) / 2 : left > STAGE ? STAGE : left;
-        options->solver = circles ? RP_FRICTION_CADOUX : RP_FRICTION_AUTO;
+        options->solver = circles ? RP_FRICTION_CADOUX : RP_FRICTION_GAUSS_SEIDEL_COLOURED;
+        options->acceleration = kinds[kind];
         options->max_iterations = share;
         result = rp_friction_solve(problem, options, y->r, y->u, report);
         done += report->iterations;
         left -= share;
-        circles = !circles && report->residual.mean > 0.5 * last;
+        if (circles)
+            ratio[0] = ratio[1] = 0;
+        else
+            ratio[kind] = isfinite(last) ? report->residual.mean / last : DBL_MIN;
         last = report->residual.mean;
     }
     report->iterations = done;
     return result;
 }
 
-/* `most`: sweeps that are left of this step. */
-static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_t most, rp_friction_report *report)
+static rp_friction_options options_of(const rp__contact_state *s, const rp__world *world)
 {
-    rp__contact_system *y = &s->system;
-    rp_friction_operator_def def = rp_default_friction_operator_def();
-    rp__contact_set_operator(y, &def);
-    rp_friction *problem = NULL;
-    RP_TRY(rp_friction_create_operator(&def, &problem));
     rp_friction_options options = rp_default_friction_options();
     options.solver = (rp_friction_solver)s->params->solver;
     options.local = (rp_friction_local_solver)s->params->local_solver;
     options.tolerance = s->params->tolerance;
     options.tolerance_max = s->params->tolerance_max;
-    options.max_iterations = most;
     options.threads = rp__exec_threads();
     options.warm_start = true;
     options.cancel = world->cancel;
-    rp_result result = solve_in_stages(problem, &options, y, report);
+    return options;
+}
+
+static rp_result make_problem(rp__contact_system *y, rp_friction **problem)
+{
+    rp_friction_operator_def def = rp_default_friction_operator_def();
+    rp__contact_set_operator(y, &def);
+    return rp_friction_create_operator(&def, problem);
+}
+
+/* `most`: sweeps that are left of this step. */
+static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_t most, rp_friction_report *report)
+{
+    rp_friction *problem = NULL;
+    RP_TRY(make_problem(&s->system, &problem));
+    rp_friction_options options = options_of(s, world);
+    options.max_iterations = most;
+    rp_result result = solve_in_stages(problem, &options, &s->system, report);
+    rp_friction_destroy(problem);
+    return result == RP_NOT_CONVERGED ? RP_OK : result;
+}
+
+/* A few sweeps more where things hardly move: at rest errors add up from step to step. */
+static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, rp_step_stats *stats)
+{
+    rp_friction *problem = NULL;
+    RP_TRY(make_problem(&s->system, &problem));
+    rp_friction_options options = options_of(s, world);
     double strict = strictness(s, world, rp_friction_get_info(problem).scale);
-    if (result == RP_OK && strict < 1) { /* a few sweeps more: at rest they add up from step to step */
-        rp_friction_report more;
+    rp_result result = RP_OK;
+    if (strict < 1) {
+        rp_friction_report report;
         options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
         options.tolerance *= strict;
         options.tolerance_max *= strict;
         options.max_iterations = REST_SWEEPS;
-        result = rp_friction_solve(problem, &options, y->r, y->u, &more);
+        result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
         if (result == RP_OK || result == RP_NOT_CONVERGED) {
-            report->iterations += more.iterations;
-            report->residual = more.residual;
+            stats->iterations += report.iterations;
+            stats->residual_mean = report.residual.mean;
+            stats->residual_max = report.residual.max;
             result = RP_OK;
         }
     }
     rp_friction_destroy(problem);
-    return result == RP_NOT_CONVERGED ? RP_OK : result;
+    return result;
 }
 
 static void final_velocity(rp__contact_system *y)
@@ -156,6 +188,11 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
         stats->residual_mean = report.residual.mean;
         stats->residual_max = report.residual.max;
         stats->converged = report.result == RP_OK;
+        final_velocity(y);
+        RP_LAP(&world->phases, "solve", t);
+    }
+    if (y->count > 0 && stats->converged) {
+        RP_TRY(solve_at_rest(s, world, stats));
         final_velocity(y);
         RP_LAP(&world->phases, "solve", t);
     }

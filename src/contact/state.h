@@ -141,6 +141,7 @@ typedef struct rp__contact_system {
     double *pool;                  /* Y */
     int64_t pool_size, pool_capacity;
     double *diagonal, *b, *mu, *r, *u, *w;
+    int64_t *record;               /* of the memory, with which a contact begins; -1: none */
     double *rolling;               /* coefficients; used when width > dim */
     rp__contact_rolling *roll;
     /* contacts of an object: touching[touch_first[o] … touch_first[o + 1]) is 2 × contact + end */

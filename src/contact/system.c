@@ -15,7 +15,8 @@ enum { CHUNK = 64, WORDS = 16 };
 void rp__contact_free_system(rp__contact_system *y)
 {
     void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
-                    y->mu, y->r, y->u, y->w, y->rolling, y->roll, y->object, y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
+                    y->mu, y->r, y->u, y->w, y->record, y->rolling, y->roll, y->object,
+                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
 }
@@ -119,19 +120,49 @@ double rp__contact_closing(const rp__contact_state *s, const rp__world *world, c
     return rp__vec3_dot(u, c->normal);
 }
 
-/* Of a contact that was there in the last step, or whose neighbour was if it slid to the next segment. */
-static const rp__collide_record *remembered(const rp__contact_state *s, const rp__collide_key *key)
+/* What the contact of a neighbouring segment held, if that one is gone: a contact that slid to the next segment. */
+static const rp__collide_record *left_by_neighbour(const rp__contact_state *s, const rp__collide_key *key, const bool *taken)
 {
-    const rp__collide_record *found = rp__collide_find(s->memory, s->memory_count, key);
-    for (int k = 0; k < 4 && !found; k++) {
+    for (int k = 0; k < 4; k++) {
         rp__collide_key other = *key;
         uint64_t *name = k < 2 ? &other.a : &other.b;
         if (*name >> 60 != NAME_SEGMENT || ((*name & 0xfffff) == 0 && k % 2 == 0))
             continue;
         *name += k % 2 ? 1 : (uint64_t)-1;
-        found = rp__collide_find(s->memory, s->memory_count, &other);
+        const rp__collide_record *found = rp__collide_find(s->memory, s->memory_count, &other);
+        if (found && !taken[found - s->memory])
+            return found;
     }
-    return found;
+    return NULL;
+}
+
+/* The record of the last step for every contact, each record for one contact only: impulses that two contacts began with would push twice.
+ * Records of the first `old_count` contacts stay. */
+static rp_result remember(rp__contact_state *s, int64_t old_count)
+{
+    rp__contact_system *y = &s->system;
+    bool *taken = rp__base_alloc_zero((size_t)s->memory_count + 1);
+    if (!taken || !GROW(y, record, 24, y->count)) {
+        rp__base_free(taken);
+        return RP_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < y->count; i++) {
+        const rp__collide_key *key = &s->candidates[y->candidate[i]].key;
+        const rp__collide_record *found = i < old_count || !s->params->warm_start ? NULL : rp__collide_find(s->memory, s->memory_count, key);
+        if (i >= old_count)
+            y->record[i] = found ? found - s->memory : -1;
+        if (y->record[i] >= 0)
+            taken[y->record[i]] = true;
+    }
+    for (int64_t i = old_count; i < y->count && s->params->warm_start; i++) {
+        const rp__collide_record *found = y->record[i] < 0 ? left_by_neighbour(s, &s->candidates[y->candidate[i]].key, taken) : NULL;
+        if (found) {
+            y->record[i] = found - s->memory;
+            taken[y->record[i]] = true;
+        }
+    }
+    rp__base_free(taken);
+    return RP_OK;
 }
 
 /* A candidate counts when it would touch: from the velocities without contacts in the first pass, from those found in the next ones, and
@@ -466,16 +497,17 @@ static double approach(const rp__contact_state *s, const rp__world *world, const
 }
 
 /* w_N = gap / dt while the surfaces are apart; an overlap is taken away at the rate push × depth / dt, at most a tenth of a radius a step.
- * The first `overlap` of a radius is left: a grain that is wedged between walls, with an overlap on both sides, could not obey, its forces
- * would grow from step to step and what leans on it would creep. With it u = 0 is a solution wherever things can rest.
+ * Within `overlap` of a radius, on either side, surfaces touch and w_N = 0: a grain that is wedged between walls, with an overlap on both
+ * sides, could not obey, its forces would grow from step to step and what leans on it would creep; and a loaded contact that errors opened
+ * would lose its force for a step. With it u = 0 is a solution wherever things can rest.
  * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
 static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
 {
     rp__vec3 axis[3];
     double e = s->params->restitution;
     memcpy(axis, s->system.axis[c->contact], sizeof axis);
-    double depth = fmax(0, -c->gap - s->params->overlap * c->size);
-    w[0] = c->gap > 0 ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
+    double touching = s->params->overlap * c->size, depth = fmax(0, -c->gap - touching);
+    w[0] = c->gap > touching ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
     if (e > 0) {
         double speed = approach(s, world, c);
         double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
@@ -533,7 +565,7 @@ static void start_warm(rp__contact_state *s, int64_t i)
 {
     rp__contact_system *y = &s->system;
     const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
-    const rp__collide_record *old = s->params->warm_start ? remembered(s, &c->key) : NULL;
+    const rp__collide_record *old = y->record[i] >= 0 ? &s->memory[y->record[i]] : NULL;
     double r[6] = { 0 };
     if (old) {
         for (int k = 0; k < y->dim; k++)
@@ -573,6 +605,7 @@ rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, dou
     rp__exec_for(n, CHUNK, columns_range, &w);
     RP_TRY(list_touching(y));
     RP_TRY(colour(y));
+    RP_TRY(remember(s, old_count));
     for (int64_t i = 0; i < n; i++) {
         double all[3];
         set_w(s, world, &s->candidates[y->candidate[i]], dt, all);

@@ -26,14 +26,23 @@
 #define DP_SLIP_HELD 0.005
 
 /* Cells that are too full. Strain that the particles follow and that cells do not see loses volume in lasting flow. Sand that is denser than it can
- * be in slow shear expands as it is sheared [roux1998]: ∇·u >= K (φ/φ_max - 1 - δ) γ̇, at most µ γ̇, with the K of that law and a margin for what is
- * chance of the sampling. At rest, in translation and rotation nothing happens. */
+ * be in slow shear expands as it is sheared [roux1998]: ∇·u >= K (φ/φ_max - 1 - δ) γ̇, at most µ γ̇, with the K of that law and a margin δ for what is
+ * chance of the sampling. At rest, in translation and rotation nothing happens. Where drag is strong opening draws on the fluid: at most as hard
+ * as the grains press on each other, since sand that has to draw in more does not give way at all. */
 #define DP_OPENING 4.0
-#define DP_TOO_FULL 0.05
+#define DP_CHANCE 0.05
 
-/* What opens a cell, or gives back what the tolerance let go too far, may take a stress of at most this part of the typical one: where drag
- * is strong the last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
+/* Cells that are too empty. The strain of a cell with a few particles in it is a matter of chance, and grains that drift about alone
+ * would one by one come to "touch", then build heaps full of holes. So grains can be packed no more tightly than what is around
+ * them, seen one cell further inside: 2 φ_most - φ_least of the corners of their cell, plus δ. Even grains have φ there, and the surface of packed
+ * ones, where the corner inside has φ_max (1 - (1-t)²/2) and the one outside φ_max t²/2, never less than φ_max: heaps at rest know nothing of it. */
+
+/* What gives back what the tolerance let go too far may take a stress of at most this part of the typical one: where drag is strong the
+ * last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
 #define DP_GIVEN_BACK 0.001
+
+/* Part of the tolerance that is left where no grains slide: what is let go adds up to creep there, step by step, and sweeps are few. */
+#define DP_AT_REST 0.01
 
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */
 #define DP_PRESSURE_PART 0.02

@@ -25,7 +25,7 @@ static const rp_param params[] = {
     { "bending", RP_BOOL, AT(bending), 1, 0, 1, "",
       "stresses vary over cells, and friction holds what alternates between their corners; without, heaps creep (for comparison)", NULL },
     { "viscosity_tolerance", RP_REAL, AT(viscosity_tolerance), 1e-10, 1e-15, 1, "", "of the viscous solve, a part of its right side", NULL },
-    { "stabilisation", RP_REAL, AT(stabilisation), 0.1, 0, 1, "",
+    { "stabilisation", RP_REAL, AT(stabilisation), 0.04, 0, 1, "",
       "how easily pressures that alternate between cells are answered, a part of what the ordinary Laplacian has; 0: they are free", NULL },
     { "dilatancy", RP_ENUM, AT(dilatancy), RP__DILATANCY_NONE, 0, 1, "",
       "whether packed grains change their volume as they are sheared: loose ones contract, dense ones expand", "none|roux_radjai" },

@@ -196,6 +196,7 @@ static void fill_cells(void *context, int64_t begin, int64_t end, int worker)
             least = phi < least ? phi : least;
             mean += phi / DP_CORNERS;
         }
+        own = own > mean ? own : mean; /* loose grains that come to full ones do not make them even */
         double t = (least / own - DP_EDGE) / (DP_FULL - DP_EDGE);
         t = !y->params->full_cells || t < 0 ? 0 : t > 1 ? 1 : t;
         t = t * t * (3 - 2 * t);

@@ -40,12 +40,13 @@ void DP(follow_volume)(const dp_system *y, const rp__world *world, const dp_stre
     double touching = touching_fraction(y, material);
     if (touching == material->volume_fraction) {
         *loose = follow(s, *loose, part);
+        *loose = fmax(*loose, touching / s->densest - 1); /* no more tightly than what is around (closure.h) */
         *packing = touching / (1 + (*loose > 0 ? *loose : 0));
         return;
     }
     /* with dilatancy grains that touch may be packed more or less tightly */
     *packing /= 1 + part > 0.1 ? 1 + part : 0.1;
-    *packing = *packing < material->volume_fraction ? *packing : material->volume_fraction;
+    *packing = fmin(*packing, fmin(material->volume_fraction, s->densest));
     *loose = touching / *packing - 1;
     *loose = *loose > 0 ? *loose : 0;
 }

@@ -319,6 +319,8 @@ static void make_operator(const job *w, dp_stress *s)
     }
     double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
     s->k = s->k < least ? least : s->k;
+    double most = s->scale * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
+    s->k -= s->opening < most ? s->opening : most;
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)
         for (int j = 0; j < DP_S; j++)
@@ -341,23 +343,28 @@ static void make_operators(void *context, int64_t begin, int64_t end, int worker
 /* ---- start ---- */
 
 /* The gap: bulk volume that the grains of a cell may lose before they touch, by what each particle knows of itself. With S = sum V s the
- * bulk may shrink by the part S / (V + S), but not beyond what there is of grains at the corners: where loose grains keep coming to a cell that is
- * full, their looseness is not its own. Cells that are too full all the same (closure.h) open as they are sheared. */
-static double gap_rate(const dp_system *y, const dp_stress *s, double dt)
+ * bulk may shrink by the part S / (V + S), but not beyond what the cell or its corners leave: where loose grains keep coming to a cell that
+ * is full, their looseness is not its own. Cells that are too full all the same (closure.h) open as they are sheared; the one nearer to
+ * full of the cell and its corners counts, since a few particles in a cell lie unevenly by chance. */
+static double gap_rate(const dp_system *y, dp_stress *s, double dt)
 {
-    double gap = s->loose / (s->volume + s->loose), full = 0, largest = s->volume / s->weight, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
+    double gap = s->loose / (s->volume + s->loose), largest = s->volume / s->weight, own = s->weight / pow(y->lattice.h, RP_DIM);
+    double full = 0, most = 0, least = INFINITY, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
     for (int n = 0; n < DP_CORNERS; n++) {
-        full += y->grains[s->node[n]] / (y->volume[s->node[n]] * largest * DP_CORNERS);
+        double part = y->grains[s->node[n]] / (y->volume[s->node[n]] * largest);
+        full += part / DP_CORNERS, most = fmax(most, part), least = fmin(least, part);
         dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
     }
-    if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0 && gap > 1 - full)
-        gap = full < 1 ? 1 - full : 0;
+    if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0)
+        gap = fmax(0, fmin(gap, 1 - fmax(full, own)));
     dp_coefficients(sum, gamma);
     for (int i = 1; i < DP_S; i++)
         shear += gamma[i] * gamma[i];
-    double slope = DP_OPENING * (full - 1 - DP_TOO_FULL);
+    double slope = DP_OPENING * (fmin(full, own) - 1 - DP_CHANCE);
     slope = slope < 0 || gap > 0 ? 0 : slope > s->mu / DP_CONTACT ? s->mu / DP_CONTACT : slope;
-    return (s->extent * gap / dt - slope * 2 * sqrt(shear)) / DP_TRACE;
+    s->densest = (2 * most - least + DP_CHANCE) * largest;
+    s->opening = slope * 2 * sqrt(shear) / DP_TRACE;
+    return s->extent * gap / dt / DP_TRACE;
 }
 
 static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
@@ -888,7 +895,8 @@ static bool measure(job *w, dp_report *report, double *turn)
     report->residual_max = y->stress_count ? most : 0;
     report->take_off = (int64_t)sum[2], report->stick = (int64_t)sum[3], report->slide = (int64_t)sum[4];
     *turn = sum[1];
-    return report->residual_mean <= y->params->tolerance && report->residual_max <= y->params->tolerance_max;
+    double part = report->slide ? 1 : DP_AT_REST;
+    return report->residual_mean <= part * y->params->tolerance && report->residual_max <= part * y->params->tolerance_max;
 }
 
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)

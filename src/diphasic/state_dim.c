@@ -46,6 +46,20 @@ rp_result DP(restore)(void *state, const rp_state *in)
 
 enum { POSITION = 0, VELOCITY = 3, PRESSURE = 6, FRACTION, FLUID, FLUID_PRESSURE = FLUID + 3, PLANES };
 
+/* Nodes on a face have the mean of the cells beside them, half a cell inside; the next ones that of two rows: straight on to the face. */
+static void to_faces(const dp_system *y, double *field, double least)
+{
+    for (int a = 0; a < RP_DIM; a++)
+        for (int64_t j = 0; j < y->node_count && !y->lattice.periodic[a]; j++) {
+            int64_t at[3];
+            dp_place(y->nodes, j, at);
+            if (at[a] != 0 && at[a] != y->cells[a])
+                continue;
+            at[a] += at[a] == 0 ? 1 : -1;
+            field[j] = fmax(least, 2 * field[j] - field[dp_node_index(y, at)]);
+        }
+}
+
 rp_result DP(node_fields)(void *state, const rp_field_view **views, int *count, int64_t *nodes)
 {
     dp_system *y = state;
@@ -81,6 +95,8 @@ rp_result DP(node_fields)(void *state, const rp_field_view **views, int *count, 
             data[PRESSURE * n + corner[k]] += DP_CONTACT * y->lambda[DP_S * c] * part / y->volume[corner[k]];
         }
     }
+    to_faces(y, data + PRESSURE * n, 0);
+    to_faces(y, data + FLUID_PRESSURE * n, -INFINITY);
     static const struct {
         const char *name, *unit;
         int components, plane;

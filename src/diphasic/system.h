@@ -72,6 +72,8 @@ typedef struct dp_stress {
     double before[DP_S];          /* at the start of the round: for the restarts */
     double w[DP_S][DP_S];         /* W~ */
     double k;                     /* gap, as a rate */
+    double densest;               /* volume fraction that its grains can have at most, as few as they are around it */
+    double opening;               /* what shear opens of a cell that is too full, as a rate */
     double mu;                    /* of the cone */
     double shift[DP_S];           /* what λ takes off the pressure of the cell */
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */

@@ -113,7 +113,7 @@ static void stiff_drag(void **state)
         assert_true(now > 1.15);
         front = now;
         least = fmin(least, rounds), most = fmax(most, rounds);
-        assert_true(most <= (k < 6 ? 4 : 5) * least);
+        assert_true(most <= 4 * least);
     }
 }
 

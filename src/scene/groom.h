@@ -6,6 +6,7 @@
 
 #include <repose/result.h>
 #include <repose/shape.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Nodes of all fibres of one kind, as they grow. */
@@ -42,7 +43,8 @@ rp_result rp__scene_scatter(const rp__scatter *scatter, const rp_shape *shape, d
 /* The curve through the points, cut into `segments` pieces of equal length; 0: the points are the nodes. */
 rp_result rp__scene_resample(const double *points, int count, int64_t segments, rp__strands *out);
 
-/* Strands of a file: OBJ lines ('v' and 'l'), or CSV with the columns fibre, x, y, z. */
+/* Strands of a file: OBJ lines ('v' and 'l'), CSV with the columns fibre, x, y, z, or a NumPy archive with `position` and `fibre`. */
 rp_result rp__scene_read_strands(const char *path, double scale, int64_t limit, rp__strands *out);
+rp_result rp__scene_npz_strands(const char *path, const char *bytes, size_t size, double scale, int64_t limit, rp__strands *out);
 
 #endif

@@ -258,7 +258,7 @@ static const rp__scene_key fibres_keys[] = {
     { "path", "text", "{\"type\":\"string\"}", "Lua of s from 0 to 1 that gives x, y, z: one fibre along it", "", fibres_path },
     { "groom", "groom", "{\"$ref\":\"#/$defs/groom\"}", "fibres that grow out of a surface", "", fibres_groom },
     { "scatter", "scatter", "{\"$ref\":\"#/$defs/scatter\"}", "straight fibres in a room", "", fibres_scatter },
-    { "file", "text", "{\"type\":\"string\"}", "strands of a file: OBJ lines, or CSV with the columns fibre, x, y, z", "", fibres_file },
+    { "file", "text", "{\"type\":\"string\"}", "strands of a file: OBJ lines, CSV with the columns fibre, x, y, z, or npz (position, fibre)", "", fibres_file },
     { 0 },
 };
 

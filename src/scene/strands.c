@@ -1,4 +1,4 @@
-/* Strands from files: OBJ lines and CSV. */
+/* Strands from files: OBJ lines and CSV; NumPy archives are read in strands_npz.c. */
 #include "scene/groom.h"
 
 #include "base/error.h"
@@ -140,6 +140,11 @@ rp_result rp__scene_read_strands(const char *path, double scale, int64_t limit, 
     size_t size = 0, length = strlen(path);
     bool is_obj = length > 4 && (strcmp(path + length - 4, ".obj") == 0 || strcmp(path + length - 4, ".OBJ") == 0);
     RP_TRY(rp__file_read(path, MOST_BYTES, &r.text, &size));
+    if (length > 4 && strcmp(path + length - 4, ".npz") == 0) {
+        rp_result read = rp__scene_npz_strands(path, r.text, size, scale, limit, out);
+        rp__base_free(r.text);
+        return read;
+    }
     rp_result result = RP_OK;
     double current = 0;
     for (char *p = r.text; p < r.text + size && result == RP_OK;) {

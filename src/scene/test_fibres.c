@@ -124,8 +124,80 @@ static void test_files(void **state)
     }
 }
 
+/* A zip of two arrays as np.savez writes it: `fault` changes a byte or leaves something out. */
+static size_t make_npz(unsigned char *out, int rows, int fault)
+{
+    static const char *const names[] = { "position.npy", "fibre.npy" };
+    size_t at = 0, starts[2], sizes[2], directory;
+    for (int k = 0; k < 2; k++) {
+        char head[160];
+        int length = snprintf(head, sizeof head, "{'descr': '%s', 'fortran_order': False, 'shape': %s%d%s), }\n", k ? "<i4" : "<f8", "(",
+                              fault == 1 ? 1000000 : rows, k ? "," : ", 3");
+        starts[k] = at;
+        memset(out + at, 0, 30);
+        memcpy(out + at, "PK\3\4", 4);
+        out[at + 26] = (unsigned char)strlen(names[k]);
+        memcpy(out + at + 30, names[k], strlen(names[k]));
+        size_t data = at + 30 + strlen(names[k]);
+        memcpy(out + data, "\x93NUMPY\x01\x00", 8);
+        out[data + 8] = (unsigned char)length, out[data + 9] = 0;
+        memcpy(out + data + 10, head, (size_t)length);
+        size_t p = data + 10 + (size_t)length;
+        for (int i = 0; i < rows; i++)
+            for (int a = 0; a < (k ? 1 : 3); a++) {
+                double x = fault == 2 && i == 1 ? (double)NAN : i + 0.25 * a;
+                int32_t fibre = i / (fault == 3 ? 1 : 2);
+                memcpy(out + p, k ? (void *)&fibre : (void *)&x, k ? 4 : 8);
+                p += k ? 4 : 8;
+            }
+        sizes[k] = p - data;
+        at = p;
+    }
+    directory = at;
+    for (int k = 0; k < 2; k++) {
+        memset(out + at, 0, 46);
+        memcpy(out + at, "PK\1\2", 4);
+        out[at + 10] = fault == 4 ? 8 : 0;
+        out[at + 20] = (unsigned char)sizes[k], out[at + 21] = (unsigned char)(sizes[k] >> 8);
+        out[at + 28] = (unsigned char)strlen(names[k]);
+        out[at + 42] = (unsigned char)starts[k], out[at + 43] = (unsigned char)(starts[k] >> 8);
+        memcpy(out + at + 46, names[k], strlen(names[k]));
+        at += 46 + strlen(names[k]);
+    }
+    memset(out + at, 0, 22);
+    memcpy(out + at, "PK\5\6", 4);
+    out[at + 8] = out[at + 10] = fault == 5 ? 1 : 2;
+    out[at + 16] = (unsigned char)directory, out[at + 17] = (unsigned char)(directory >> 8);
+    return at + 22;
+}
+
+static void test_npz(void **state)
+{
+    (void)state;
+    unsigned char bytes[4096];
+    rp__strands s = { 0 };
+    size_t size = make_npz(bytes, 6, 0);
+    assert_int_equal(rp__scene_npz_strands("a.npz", (char *)bytes, size, 0.5, 1000, &s), RP_OK);
+    assert_true(s.count == 3 && s.counts[2] == 2 && s.node_count == 6 && s.nodes[3 * 5] == 2.5 && s.nodes[3 * 5 + 1] == 2.625);
+    rp__scene_strands_free(&s);
+    for (size_t cut = 0; cut < size; cut++) { /* a file that ends anywhere */
+        assert_int_equal(rp__scene_npz_strands("a.npz", (char *)bytes, cut, 0.5, 1000, &s), RP_BAD_FILE);
+        rp__scene_strands_free(&s);
+    }
+    for (int fault = 1; fault <= 5; fault++) {
+        size = make_npz(bytes, 6, fault);
+        memset(&s, 0, sizeof s);
+        assert_int_equal(rp__scene_npz_strands("a.npz", (char *)bytes, size, 0.5, 1000, &s), RP_BAD_FILE);
+        rp__scene_strands_free(&s);
+    }
+    size = make_npz(bytes, 6, 0);
+    memset(&s, 0, sizeof s);
+    assert_int_equal(rp__scene_npz_strands("a.npz", (char *)bytes, size, 0.5, 5, &s), RP_BAD_FILE);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sources), cmocka_unit_test(test_refused), cmocka_unit_test(test_files) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sources), cmocka_unit_test(test_refused), cmocka_unit_test(test_files),
+                                        cmocka_unit_test(test_npz) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,312 @@
+/* Grains in a fluid: settling, rest, drag from weak to strong, flows with exact answers, loose and dense columns. */
+#include "validate.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double gravity = 9.81;
+
+/* A node field by name; NULL with trouble. */
+static const double *nodes_of(validation *v, const run *r, const char *name, int component, int64_t *count)
+{
+    const rp_field_view *views;
+    int many;
+    if (rp_sim_grid_fields(r->sim, &views, &many, count) == RP_OK)
+        for (int k = 0; k < many; k++)
+            if (strcmp(views[k].info.name, name) == 0)
+                return (const double *)views[k].data + component * views[k].stride;
+    validation_trouble(v, "there is no node field '%s'", name);
+    return NULL;
+}
+
+static int up_of(const run *r)
+{
+    return rp_sim_definition(r->sim)->dim - 1;
+}
+
+static double highest(const run *r, int axis)
+{
+    const double *x = run_plane(r, "position", axis);
+    double most = -INFINITY;
+    for (int64_t i = 0; i < run_count(r); i++)
+        most = fmax(most, x[i]);
+    return most;
+}
+
+/* Mean of a node field over the nodes at a height. */
+static double at_height(validation *v, const run *r, const char *name, int component, double height)
+{
+    int64_t n;
+    const double *z = nodes_of(v, r, "position", up_of(r), &n), *f = nodes_of(v, r, name, component, &n);
+    double sum = 0, count = 0, h = rp_sim_definition(r->sim)->cell_size;
+    for (int64_t j = 0; z && f && j < n; j++)
+        if (fabs(z[j] - height) < 1e-6 * h)
+            sum += f[j], count++;
+    return sum / count;
+}
+
+/* ---- settling ---- */
+
+enum { SAMPLES = 2048 };
+
+typedef struct settling {
+    double time[SAMPLES], top[SAMPLES], bed[SAMPLES];
+    int count;
+    double deposit, middle, pressure; /* by the top, twice the centre of mass; largest error of the pressure, a part of the first */
+} settling;
+
+static double bed_front(validation *v, const run *r, double level, double h)
+{
+    for (double z = 0, last = at_height(v, r, "volume_fraction", 0, 0); z < 0.06; z += h) {
+        double next = at_height(v, r, "volume_fraction", 0, z + h);
+        if (last > level && next <= level)
+            return z + h * (last - level) / (last - next);
+        last = next;
+    }
+    return 0;
+}
+
+static bool settle(validation *v, double phi0, double exponent, double w, double bed, settling *s)
+{
+    const double height = 0.054, meet = height * (0.6 - phi0) / (0.6 * w), h = 1e-3, weight = 100 * gravity * phi0;
+    settings set = { 0 };
+    setting(&set, "grains.fill=%.17g", phi0 / 0.6);
+    setting(&set, "fluid.drag_exponent=%.17g", exponent);
+    run r;
+    if (!run_open(v, &r, "scene.yaml", set.list))
+        return false;
+    *s = (settling){ 0 };
+    bool good = true;
+    for (int64_t step = 0; rp_sim_time(r.sim) < 1.3 * meet && (good = run_step(v, &r)); step++) {
+        double t = rp_sim_time(r.sim);
+        if (t < 0.2 * meet || t > 0.8 * meet || s->count == SAMPLES || step % 4)
+            continue;
+        s->time[s->count] = t;
+        s->top[s->count] = highest(&r, 1);
+        s->bed[s->count++] = bed_front(v, &r, 0.5 * (phi0 + 0.6), h);
+        double wrong = at_height(v, &r, "fluid_pressure", 0, 0) - weight * (height - (w + bed) * t);
+        s->pressure = fmax(s->pressure, fabs(wrong) / (weight * height));
+    }
+    double half = 0.125 * h * phi0 / 0.6; /* half of the distance between particles, flat as they are now */
+    s->deposit = highest(&r, 1) + half;
+    s->middle = 2 * run_mean(&r, "position", 1);
+    run_close(&r);
+    return good;
+}
+
+void case_diphasic_settling(validation *v)
+{
+    static settling s;
+    const double fractions[] = { 0.2, 0.1 }, w0 = 100 * gravity * 1e-6 / (18 * 0.02);
+    for (int k = 0; k < 3; k++) {
+        double phi0 = fractions[k % 2], w = w0 * pow(1 - phi0, 4.65), bed = phi0 * w / (0.6 - phi0), end = 0.054 * phi0 / 0.6, slope, offset, square;
+        if (!settle(v, phi0, k < 2 ? 4.65 : 2, w, bed, &s))
+            return;
+        fit_line(s.time, s.top, s.count, &slope, &offset, &square);
+        if (k == 2) {
+            validation_control(v, CHECK_RELATIVE, "front", w, -slope, "control, drag of one grain alone, \xcf\x86 0.2: top front [m/s]");
+            continue;
+        }
+        validation_check(v, CHECK_RELATIVE, "front", w, -slope, "\xcf\x86 %g: top front [m/s]", phi0);
+        fit_line(s.time, s.bed, s.count, &slope, &offset, &square);
+        validation_check(v, CHECK_RELATIVE, "front", bed, slope, "\xcf\x86 %g: front of the bed [m/s]", phi0);
+        validation_check(v, CHECK_RELATIVE, "height", end, s.deposit, "\xcf\x86 %g: deposit by its top [m]", phi0);
+        validation_check(v, CHECK_RELATIVE, "height", end, s.middle, "\xcf\x86 %g: deposit by its middle [m]", phi0);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "pressure"), s.pressure,
+                         "\xcf\x86 %g: pressure at the bottom, largest error, a part of the first", phi0);
+    }
+}
+
+/* ---- rest ---- */
+
+void case_diphasic_rest(validation *v)
+{
+    static const struct {
+        const char *name, *scene, *sampling;
+        double part;
+        int steps;
+    } runs[] = {
+        { "2D bed", "scene.yaml", "regular", 0, 1000 },         { "2D bed, jittered", "scene.yaml", "jittered", 0, 1000 },
+        { "2D slope", "scene.yaml", "regular", 0.95, 1000 },    { "2D slope, jittered", "scene.yaml", "jittered", 0.95, 1000 },
+        { "3D bed", "scene-3d.yaml", "regular", 0, 200 },       { "3D slope", "scene-3d.yaml", "regular", 0.95, 200 },
+        { "control, 2D slope", "scene.yaml", "regular", 1.1, 200 },
+    };
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        settings set = { 0 };
+        setting(&set, "gravity.tilt=%.17g", atan(0.5 * runs[k].part));
+        setting(&set, "grains.sampling=%s", runs[k].sampling);
+        run r;
+        if (!run_open(v, &r, runs[k].scene, set.list))
+            return;
+        double h = 0.01, moved = 0, depth = 0.1, worst = 0;
+        bool good = true;
+        for (int step = 0; step < runs[k].steps && (good = run_step(v, &r)); step++)
+            moved += hypot(run_mean(&r, "velocity", 0), run_mean(&r, "velocity", up_of(&r))) * r.stats.dt / h;
+        for (int j = 0; j < 9 && good; j++) {
+            double exact = 1500 * gravity * cos(atan(0.5 * runs[k].part)) * (depth - j * h);
+            worst = fmax(worst, fabs(at_height(v, &r, "pressure", 0, j * h) - exact) / (1500 * gravity * depth));
+        }
+        run_close(&r);
+        if (!good)
+            return;
+        if (runs[k].part > 1) {
+            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s at 1.1 of the friction: way, in cells", runs[k].name);
+            continue;
+        }
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s, %d steps: way, in cells", runs[k].name, runs[k].steps);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_pressure"), worst, "%s: contact pressure, largest error, a part of that below",
+                         runs[k].name);
+    }
+}
+
+/* ---- drag ---- */
+
+static double collapse(validation *v, const settings *set, double *rounds)
+{
+    run r;
+    if (!run_open(v, &r, "scene.yaml", set->list))
+        return NAN;
+    int steps = 0;
+    *rounds = 0;
+    while (!rp_sim_done(r.sim) && run_step(v, &r))
+        *rounds += (double)r.stats.iterations, steps++;
+    double front = highest(&r, 0);
+    *rounds /= steps;
+    run_close(&r);
+    return front;
+}
+
+void case_diphasic_drag(validation *v)
+{
+    const double sizes[] = { 2e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 6e-6 };
+    double least = INFINITY, rounds, factor = validation_number(v, "factor");
+    for (int k = 0; k < 8; k++) {
+        settings set = { 0 };
+        double d = sizes[k < 7 ? k : 5], kappa = 180e-3 * 0.36 / (d * d * 0.4) * 4e-3 / 1900;
+        setting(&set, "material.grain_diameter=%.17g", d);
+        if (k == 7)
+            setting(&set, "diphasic.coupling=alternate");
+        if (isnan(collapse(v, &set, &rounds)))
+            return;
+        least = fmin(least, rounds);
+        if (k == 7)
+            validation_control(v, CHECK_BELOW, NULL, factor * least, rounds, "control, stress and pressure in turns, \xce\xba = %.3g: rounds a step", kappa);
+        else
+            validation_check(v, CHECK_BELOW, NULL, factor * least, rounds, "\xce\xba = %.3g: rounds a step", kappa);
+    }
+    settings dry = { 0 }, thin = { 0 }, water = { 0 };
+    setting(&dry, "method=nonsmooth"), setting(&dry, "nonsmooth.stress=cell"); /* the elements of this method */
+    setting(&thin, "fluid.density=1e-3"), setting(&thin, "fluid.viscosity=1e-9");
+    setting(&water, "fluid.viscosity=1e-3");
+    double exact = collapse(v, &dry, &rounds);
+    validation_check(v, CHECK_RELATIVE, "dry", exact, collapse(v, &thin, &rounds), "front without a fluid, beside the dry method [m]");
+    validation_control(v, CHECK_RELATIVE, "dry", exact, collapse(v, &water, &rounds), "control, the same in water");
+}
+
+/* ---- flows ---- */
+
+static void channel(validation *v)
+{
+    run r;
+    if (!run_open(v, &r, "channel.yaml", NULL))
+        return;
+    double worst = 0;
+    for (int step = 0; step < 40 && run_step(v, &r); step++)
+        ;
+    for (int j = 1; j < 16; j++) {
+        double z = j * 1e-3, exact = 10 / (2 * 1.0) * z * (0.016 - z);
+        worst = fmax(worst, fabs(at_height(v, &r, "fluid_velocity", 0, z) / exact - 1));
+    }
+    run_close(&r);
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_flow"), worst, "Poiseuille: speed at the nodes, largest relative error");
+}
+
+/* Pressure below a bed of 0.1 m, in units of its critical one; returns the way up [mm]. */
+static double lifted(validation *v, const char *scene, double part)
+{
+    settings set = { 0 };
+    run r;
+    setting(&set, "fluid.walls.bottom.pressure=%.17g", part * 0.6 * 1500 * gravity * 0.1);
+    if (!run_open(v, &r, scene, set.list))
+        return NAN;
+    double first = run_mean(&r, "position", up_of(&r));
+    for (int step = 0; step < 60 && run_step(v, &r); step++)
+        ;
+    double way = 1e3 * (run_mean(&r, "position", up_of(&r)) - first);
+    run_close(&r);
+    return way;
+}
+
+static void seepage(validation *v, const char *scene)
+{
+    run r;
+    settings set = { 0 };
+    const double phi = 0.6, d = 5e-4, flux = 1e-4, k = d * d * pow(1 - phi, 3) / (180 * phi * phi), exact = 1e-3 * flux / k;
+    const char *dim = strstr(scene, "3d") ? "3D" : "2D";
+    setting(&set, strstr(scene, "3d") ? "fluid.walls.top={velocity: [0, 0, %.17g]}" : "fluid.walls.top={velocity: [0, %.17g]}", -flux);
+    setting(&set, "diphasic.tolerance=1e-12"), setting(&set, "diphasic.tolerance_max=1e-12");
+    if (!run_open(v, &r, scene, set.list))
+        return;
+    for (int step = 0; step < 60 && run_step(v, &r); step++)
+        ;
+    double found = (at_height(v, &r, "fluid_pressure", 0, 0.07) - at_height(v, &r, "fluid_pressure", 0, 0.03)) / 0.04;
+    run_close(&r);
+    validation_check(v, CHECK_RELATIVE, "flow", exact, found, "%s: gradient of fluid that seeps through a bed [Pa/m]", dim);
+    validation_control(v, CHECK_RELATIVE, "flow", exact * (1 - phi), found, "control, %s: the same, drag less by the part of the grains", dim);
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "still_mm"), fabs(lifted(v, scene, 0.98)), "%s: way up at 0.98 of the critical gradient [mm]", dim);
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "lifted_mm"), lifted(v, scene, 1.02), "%s: way up at 1.02 of the critical gradient [mm]", dim);
+}
+
+void case_diphasic_flows(validation *v)
+{
+    channel(v);
+    seepage(v, "seepage.yaml");
+    seepage(v, "seepage-3d.yaml");
+}
+
+/* ---- loose and dense ---- */
+
+typedef struct column_run {
+    double pressure, time; /* mean excess in the first 0.1 s; when the front has gone a tenth of the column */
+} column_run;
+
+static bool column(validation *v, double phi0, const char *dilatancy, column_run *c)
+{
+    settings set = { 0 };
+    run r;
+    setting(&set, "grains.fill=%.17g", phi0 / 0.64);
+    setting(&set, "diphasic.dilatancy=%s", dilatancy);
+    if (!run_open(v, &r, "scene.yaml", set.list))
+        return false;
+    bool good = true;
+    int early = 0;
+    *c = (column_run){ .time = NAN };
+    double start = highest(&r, 0);
+    while (isnan(c->time) && !rp_sim_done(r.sim) && (good = run_step(v, &r))) {
+        double t = rp_sim_time(r.sim);
+        int64_t n;
+        const double *x = nodes_of(v, &r, "position", 0, &n), *y = nodes_of(v, &r, "position", 1, &n), *p = nodes_of(v, &r, "fluid_pressure", 0, &n);
+        for (int64_t j = 0; x && y && p && j < n && t < 0.1; j++)
+            if (fabs(x[j] - 0.04) < 1e-9 && fabs(y[j]) < 1e-9)
+                c->pressure += p[j], early++;
+        if (highest(&r, 0) > start + 0.006)
+            c->time = t;
+    }
+    c->pressure /= early;
+    c->time = isnan(c->time) ? rp_sim_time(r.sim) : c->time;
+    run_close(&r);
+    return good;
+}
+
+void case_diphasic_packing(validation *v)
+{
+    column_run loose, dense, plain[2];
+    if (!column(v, 0.55, "roux_radjai", &loose) || !column(v, 0.60, "roux_radjai", &dense) || !column(v, 0.55, "none", &plain[0]) ||
+        !column(v, 0.60, "none", &plain[1]))
+        return;
+    double later = validation_number(v, "later");
+    validation_check(v, CHECK_ABOVE, NULL, 0, loose.pressure, "loose: excess pressure under the column, first 0.1 s [Pa]");
+    validation_check(v, CHECK_BELOW, NULL, 0, dense.pressure, "dense: the same [Pa]");
+    validation_check(v, CHECK_ABOVE, NULL, later * loose.time, dense.time, "dense: time until the front has gone a tenth [s] (at least %g times loose)", later);
+    validation_control(v, CHECK_ABOVE, NULL, later * plain[0].time, plain[1].time, "control, without dilatancy: the same [s]");
+}
