@@ -43,7 +43,8 @@
  * stirred_particles_stay_few. */
 #define NS_MANY 1.2
 
-/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c,
+/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`;
+ * dual_assemble_dim.c,
  * dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`;
  * `repose validate vertical-chute`). Grains at an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
 
