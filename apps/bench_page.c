@@ -72,6 +72,23 @@ static bool save_plot(const rp_plot_def *plot, const char *folder, const char *n
     return true;
 }
 
+/* Rows that were taken over from another run say when they were measured. */
+static void write_older(FILE *to, const json *results)
+{
+    const json *list = json_member(results, "results");
+    const char *last = "";
+    bool any = false;
+    for (const json *r = list && list->kind == JSON_ARRAY ? list->first : NULL; r; r = r->next) {
+        if (!*json_text_of(r, "date") || strcmp(json_text_of(r, "name"), last) == 0)
+            continue;
+        last = json_text_of(r, "name");
+        fprintf(to, "%s`%s`", any ? ", " : "Measured in an earlier run, on such a machine: ", last);
+        any = true;
+    }
+    if (any)
+        fprintf(to, ".\n\n");
+}
+
 static void write_machine(FILE *to, const json *results)
 {
     const json *machine = json_member(results, "machine"), *limits = json_member(machine, "limits");
@@ -88,15 +105,15 @@ static void write_machine(FILE *to, const json *results)
         fprintf(to, "| %g | %.1f | %.1f | %.0f |\n", json_number(l, "threads", 0), json_number(l, "copy_GB_per_s", 0),
                 json_number(l, "triad_GB_per_s", 0), json_number(l, "gflop_per_s", 0));
     fprintf(to, "\n");
+    write_older(to, results);
 }
 
 static void write_scenes(FILE *to, const json *results)
 {
     fprintf(to, "## Scenes\n\nSeconds a step: the least of the repeats of the same steps; the spread is by how much the slowest repeat was slower. "
-                "The first step, which starts from no stress, is not counted. *Reference*: the code published with [daviet2016] at the same "
-                "grid, particles and tolerance on a machine of this kind (2 threads; its silo stopped unconverged).\n\n"
-                "| scene | | particles | nodes | s a step, 1 thread | 2 threads | spread | speed-up | goal | reference | iterations | not converged "
-                "| residual mean | max | over-packed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+                "The first step, which starts from no stress, is not counted.\n\n"
+                "| scene | | particles | nodes | s a step, 1 thread | 2 threads | spread | speed-up | goal | iterations | not converged "
+                "| residual mean | max | over-packed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const benchmark *b = benchmarks; b->name; b++) {
         const json *one = scene_row(results, b->name, 1), *two = scene_row(results, b->name, 2), *r = two ? two : one;
         if (!r || is_apart(b))
@@ -110,7 +127,6 @@ static void write_scenes(FILE *to, const json *results)
         cell(to, "%.0f %%", 100 * json_number(r, "spread", NAN));
         cell(to, "%.2f", t1 / t2);
         cell(to, "%g", b->goal > 0 ? b->goal : NAN);
-        cell(to, "%g", b->reference > 0 ? b->reference : NAN);
         cell(to, "%.1f", json_number(r, "iterations", NAN));
         fprintf(to, " %g of %g |", json_number(r, "unconverged", 0), json_number(r, "steps", 0));
         cell(to, "%.1e", json_number(r, "residual_mean", NAN));

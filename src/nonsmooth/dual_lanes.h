@@ -6,7 +6,7 @@
 #include "nonsmooth/system.h"
 
 enum {
-    DU_LANES = 8,
+    DU_LANES = 4,               /* the tile of four blocks, 27 kB, stays in the first cache; that of eight would not */
     DU_SIDE = 6,                /* a block and two layers after it */
     DU_TILE = RP_DIM == 3 ? 216 : 36,
 };

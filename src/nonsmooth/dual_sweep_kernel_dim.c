@@ -281,7 +281,8 @@ NS_INLINE void cone_law(const operator *f, const du_v *gamma, const du_v *from, 
 }
 
 /* Without normal stress the rounded apex still carries |lambda_T| <= most: the stress that stops the shear, cut to that.
- * gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. */
+ * gamma_T = b_T + (S + nn a a^T) lambda_T when lambda_N = 0; with Sherman and Morrison's formula. Where that closes the gap,
+ * the normal stress that stops it. */
 NS_INLINE void shear_alone(const operator *f, const du_v *gamma, const du_v *from, du_v most, du_mask which, du_v *to)
 {
     du_v ay = f->a[0] * from[1], ab = { 0 }, aa = all_lanes(1), b[NS_T], t[NS_T], norm = { 0 };
@@ -301,7 +302,12 @@ NS_INLINE void shear_alone(const operator *f, const du_v *gamma, const du_v *fro
     }
     norm = root_lanes(norm);
     du_v cut = select_lanes(norm > most, most / norm, all_lanes(1));
-    to[0] = select_lanes(which, all_lanes(0), to[0]);
+    du_v at = { 0 };
+    for (int k = 0; k < f->coupled; k++)
+        at += f->a[k] * cut * t[k];
+    /* gamma_N with that shear: where it still closes, the normal stress that stops it. */
+    du_v closing = gamma[0] + f->nn * (at - ay - from[0]), push = select_lanes(closing < 0, -closing / f->nn, all_lanes(0));
+    to[0] = select_lanes(which, push, to[0]);
     for (int k = 0; k < NS_T; k++)
         to[k + 1] = select_lanes(which, cut * t[k], to[k + 1]);
 }
@@ -322,7 +328,7 @@ NS_INLINE void local_law(const du_slot *s, const operator *f, bool fluid, const 
     to[0] -= shift;
     du_mask bare = rounded & (to[0] < 0);
     if (any_lane(bare))
-        shear_alone(f, gamma, from, s->mu * s->apex, bare, to);
+        shear_alone(f, gamma, from, s->mu * root_lanes(n * n + s->apex * s->apex), bare, to);
 }
 
 /* The linearised law, lane by lane: for comparison, not for speed. */

@@ -314,7 +314,7 @@ static void random_plain(plain *p, const kind *what, dual *y, int lane)
             p->g[c][k] = size * spline_integral(k / RP_DIM, k % RP_DIM) + (own ? draw(-0.1, 0.1) : 0);
         p->mu[c] = draw(0.1, 1);
         p->k[c] = draw(-1, 0.3);
-        p->present[c] = lane != 3 && !(lane == 5 && c == 1);
+        p->present[c] = lane != 3 && !(lane == 2 && c == 1);
         p->lambda[c][0] = draw(0, 2);
         for (int k = 1; k < NS_S; k++)
             p->lambda[c][k] = p->lambda[c][0] * p->mu[c] * draw(-0.3, 0.3);
@@ -424,8 +424,8 @@ static void sweeps_are_those_of_plain_loops(void **state)
 }
 
 /* The rounded apex: visits of one dual cell end where lambda_N >= 0, |lambda_T| <= mu sqrt(lambda_N^2 + c^2); inside nothing is sheared, at the
- * bound the shear opposes the stress (without normal stress only roughly: the stress that stops the shear is cut); nothing overlaps, and what pushes
- * touches. */
+ * bound the shear opposes the stress (with next to no normal stress only roughly: the stress that stops the shear is cut); nothing
+ * overlaps, and what pushes touches. */
 static void rounded_apex_holds(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void rounded_apex_holds(void **state)
     int bare = 0, stuck = 0, slid = 0;
     dual *y = make_dual(slot, g);
     du_group group = { .slot = 0, .slots = 1 };
-    const du_manner manner = { .omega = 1 };
+    const du_manner manner = { .omega = 0.4 }; /* as the solver does */
     const kind what = { .own = true };
     static ns_wide wide[CELLS][DU_LANES];
     for (int round = 0; round < 40; round++) {
@@ -450,7 +450,7 @@ static void rounded_apex_holds(void **state)
             fill(&p[l], l, &what, y, &tile, frame, wide);
         }
         slot[0].apex = (du_v){ 0 } + 0.4;
-        for (int k = 0; k < 200; k++) {
+        for (int k = 0; k < 400; k++) {
             double sums[DU_LANES * DU_SUMS] = { 0 };
             RP_D(rp__nonsmooth_dual_sweep_group)(y, &group, &manner, &tile, sums);
         }
@@ -473,12 +473,13 @@ static void rounded_apex_holds(void **state)
             double bound = p[l].mu[0] * sqrt(lambda[0] * lambda[0] + 0.4 * 0.4);
             if (!(at[0] >= 0 && tangent <= bound * (1 + 1e-9)))
                 fail_msg("lambda_N %g, |lambda_T| %.12g beyond %.12g", at[0], tangent, bound);
-            assert_true(at[0] > 0 ? fabs(gamma[0]) < 1e-6 : gamma[0] > -1e-6);
+            if (!(at[0] > 1e-9 ? fabs(gamma[0]) < 1e-6 : gamma[0] > -1e-6))
+                fail_msg("lambda_N %g, gamma_N %g", at[0], gamma[0]);
             if (tangent < bound * (1 - 1e-6))
                 assert_true(shear < 1e-6);
             else
-                assert_true(power <= -tangent * shear * (at[0] > 0 ? 1 - 1e-5 : 0.5) + 1e-9);
-            bare += !(at[0] > 0), stuck += tangent < bound * (1 - 1e-6), slid += tangent >= bound * (1 - 1e-6);
+                assert_true(power <= -tangent * shear * (at[0] > 0.1 ? 1 - 1e-5 : 0.5) + 1e-9);
+            bare += !(at[0] > 1e-9), stuck += tangent < bound * (1 - 1e-6), slid += tangent >= bound * (1 - 1e-6);
         }
     }
     assert_true(bare > 10 && stuck > 10 && slid > 10);
