@@ -23,24 +23,47 @@ static double extra_of(const run *r, const char *name)
     return NAN;
 }
 
-/* y / x of the tip, of the elastica under its own weight. */
+/* y / x of the tip of the elastica under its own weight, Gamma = weight. */
+static double cantilever_tip(validation *v, double gamma)
+{
+    settings s = { 0 };
+    run r;
+    rp_fibres_view view;
+    double slope = NAN;
+    setting(&s, "fibres.0.density=%.9g", gamma / (earth * pi * 1e-4));
+    if (!run_open(v, &r, "cantilever.yaml", s.list))
+        return NAN;
+    if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
+        const double *tip = view.position + 3 * (view.nodes - 1);
+        slope = -tip[2] / tip[0];
+    }
+    run_close(&r);
+    return slope;
+}
+
 static void cantilever(validation *v)
 {
     static const double rows[][2] = { { 1, 0.124562 }, { 10, 1.06680 }, { 50, 3.70556 } };
-    for (int k = 0; k < 3; k++) {
-        settings s = { 0 };
-        run r;
-        rp_fibres_view view;
-        setting(&s, "fibres.0.density=%.9g", rows[k][0] / (earth * pi * 1e-4));
-        if (!run_open(v, &r, "cantilever.yaml", s.list))
-            return;
-        if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
-            const double *tip = view.position + 3 * (view.nodes - 1);
-            validation_check(v, CHECK_RELATIVE, "cantilever", rows[k][1], -tip[2] / tip[0],
-                             "cantilever, weight %g EI/L\xc2\xb2: drop over reach of the tip", rows[k][0]);
-        }
-        run_close(&r);
+    for (int k = 0; k < 3; k++)
+        validation_check(v, CHECK_RELATIVE, "cantilever", rows[k][1], cantilever_tip(v, rows[k][0]),
+                         "cantilever, weight %g EI/L\xc2\xb2: drop over reach of the tip", rows[k][0]);
+}
+
+/* The middle of a limp rope that hangs from two points 0.8 of its length apart. */
+static void catenary(validation *v)
+{
+    run r;
+    rp_fibres_view view;
+    if (!run_open(v, &r, "catenary.yaml", NULL))
+        return;
+    if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
+        double lowest = 0, pull = view.tension[view.nodes / 2], weight = earth * 1000 * pi * 1e-8;
+        for (int64_t n = 0; n < view.nodes; n++)
+            lowest = fmin(lowest, view.position[3 * n + 2]);
+        validation_check(v, CHECK_RELATIVE, "catenary", 0.265438, -lowest, "catenary, span 0.8: sag over length");
+        validation_check(v, CHECK_RELATIVE, "catenary", 0.338202, pull / weight, "catenary, span 0.8: pull at the middle over weight");
     }
+    run_close(&r);
 }
 
 /* Energy of a strip that is twisted by phi: GJ phi² / 2 L, GJ = G pi a³ b³ / (a² + b²) of an ellipse. */
@@ -172,6 +195,7 @@ static void momentum(validation *v)
 void case_fibres(validation *v)
 {
     cantilever(v);
+    catenary(v);
     twist(v);
     inclines(v);
     capstan(v);

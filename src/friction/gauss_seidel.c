@@ -97,7 +97,7 @@ static void booster_start(booster *t, const rp__friction_run *run)
 }
 
 /* Coulomb's law is not the gradient of anything: sliding adds an asymmetric part to W, whose complex eigenvalues momentum would amplify
- * without end. With the factor bounded, modes with an imaginary part of up to about a tenth stay stable, and slow ones gain a factor of 7. */
+ * without end: in a bed of 4000 balls the residual grew a hundredfold. The bound is by trial there: 0.7 to 0.9 do about as well. */
 #define MOST_MOMENTUM 0.85
 
 static void add_momentum(booster *t, rp__friction_run *run)
