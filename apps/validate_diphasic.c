@@ -253,8 +253,10 @@ static void seepage(validation *v, const char *scene)
     run_close(&r);
     validation_check(v, CHECK_RELATIVE, "flow", exact, found, "%s: gradient of fluid that seeps through a bed [Pa/m]", dim);
     validation_control(v, CHECK_RELATIVE, "flow", exact * (1 - phi), found, "control, %s: the same, drag less by the part of the grains", dim);
-    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "still_mm"), fabs(lifted(v, scene, 0.98)), "%s: way up at 0.98 of the critical gradient [mm]", dim);
-    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "lifted_mm"), lifted(v, scene, 1.02), "%s: way up at 1.02 of the critical gradient [mm]", dim);
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "still_mm"), fabs(lifted(v, scene, 0.98)),
+                     "%s: way up at 0.98 of the critical gradient [mm]", dim);
+    validation_check(v, CHECK_ABOVE, NULL, validation_number(v, "lifted_mm"), lifted(v, scene, 1.02),
+                     "%s: way up at 1.02 of the critical gradient [mm]", dim);
 }
 
 void case_diphasic_flows(validation *v)

@@ -41,7 +41,8 @@
  * last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
 #define DP_GIVEN_BACK 0.001
 
-/* Part of the tolerance that is left where no grains slide: what is let go adds up to creep there, step by step, and sweeps are few. */
+/* Part of the tolerance that is left where no grains slide: what is let go adds up to creep there, step by step, and rounds are few
+ * (if not, the plain tolerance is enough after DP_PATIENCE of them). */
 #define DP_AT_REST 0.01
 
 /* Solver. What a round leaves of the outflow of cells: where drag is strong it is seen as a slip between the phases. */

@@ -895,7 +895,7 @@ static bool measure(job *w, dp_report *report, double *turn)
     report->residual_max = y->stress_count ? most : 0;
     report->take_off = (int64_t)sum[2], report->stick = (int64_t)sum[3], report->slide = (int64_t)sum[4];
     *turn = sum[1];
-    double part = report->slide ? 1 : DP_AT_REST;
+    double part = report->slide || report->rounds > DP_PATIENCE ? 1 : DP_AT_REST;
     return report->residual_mean <= part * y->params->tolerance && report->residual_max <= part * y->params->tolerance_max;
 }
 

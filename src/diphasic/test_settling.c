@@ -79,7 +79,8 @@ static void settle(int dim, double phi0, int tall, double *rounds)
     deposit -= half * (1 - phi0 / 0.6); /* particles are flat now */
     double a = -line_slope(&top) / w, b = line_slope(&bottom) / bed, c = deposit / (height * phi0 / 0.6), e = 2 * middle / (height * phi0 / 0.6);
     *rounds /= (double)steps;
-    print_message("%dD phi0 %g: top front %.4f, bed front %.4f, deposit %.4f by its top and %.4f by its middle, of the exact ones; pressure %.3f, largest phi %.3f, %.1f rounds\n",
+    print_message("%dD phi0 %g: top front %.4f, bed front %.4f, deposit %.4f by its top and %.4f by its middle, of the exact ones; "
+                  "pressure %.3f, largest phi %.3f, %.1f rounds\n",
                   dim, phi0, a, b, c, e, worst / (100 * 9.81 * phi0 * height), most, *rounds);
     assert_true(fabs(a - 1) <= 0.02);
     /* rows of particles, a 24th of a full cell each, come one by one: a cell may close one row short of full */
