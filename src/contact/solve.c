@@ -84,6 +84,7 @@ static rp_friction_options options_of(const rp__contact_state *s, const rp__worl
     options.tolerance_max = s->params->tolerance_max;
     options.threads = rp__exec_threads();
     options.warm_start = true;
+    options.time_limit = 0; /* a step has the same bytes however long it takes */
     options.cancel = world->cancel;
     return options;
 }

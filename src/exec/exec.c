@@ -31,6 +31,7 @@ static _Thread_local struct {
     void *context;
     double seconds, last;
     unsigned control; /* of the caller, outside the loops */
+    bool held;        /* the caller holds flush-to-zero between loops, too */
 } tick;
 
 void rp__exec_set_tick(rp__exec_tick_fn function, void *context, double seconds)
@@ -56,8 +57,10 @@ static void call_tick(void)
 void rp__exec_tick(void)
 {
     if (tick.function && this_worker < 0) {
-        tick.control = rp__exec_flush_to_zero();
-        rp__exec_restore(tick.control);
+        if (!tick.held) {
+            tick.control = rp__exec_flush_to_zero();
+            rp__exec_restore(tick.control);
+        }
         call_tick();
     }
 }
@@ -91,6 +94,22 @@ void rp__exec_restore(unsigned control)
 #endif
 }
 
+bool rp__exec_hold_flush(void)
+{
+    if (this_worker >= 0 || tick.held)
+        return false;
+    tick.control = rp__exec_flush_to_zero();
+    return tick.held = true;
+}
+
+void rp__exec_release_flush(bool held)
+{
+    if (!held)
+        return;
+    tick.held = false;
+    rp__exec_restore(tick.control);
+}
+
 /* ---- the one parallel region ---- */
 
 /* What a region needs. Threads meet it through the atomics alone: they order memory between the caller and its workers in the
@@ -120,7 +139,7 @@ static void run_on_this_thread(job *j, int worker)
     int outer = this_worker, outer_count = thread_count;
     unsigned control = rp__exec_flush_to_zero();
     const rp__base_context *outer_base = rp__base_enter(j->base);
-    if (outer < 0)
+    if (outer < 0 && !tick.held)
         tick.control = control;
     this_worker = worker;
     thread_count = j->limit;

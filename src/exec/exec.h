@@ -4,6 +4,7 @@
 #define RP_EXEC_EXEC_H
 
 #include <repose/result.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Threads used by the calls below from this thread (and, inside one of them, what its caller set); 0 = all cores. */
@@ -54,5 +55,10 @@ void rp__exec_tick(void); /* the same from work outside of loops */
  * above do both on every thread they use, so a caller's own arithmetic keeps its denormals. */
 unsigned rp__exec_flush_to_zero(void);
 void rp__exec_restore(unsigned control);
+
+/* The same for work that goes through loops or past them, as the number of threads has it: it must round alike in both. Gives what the release
+ * needs; ticks are called with the caller's own control. */
+bool rp__exec_hold_flush(void);
+void rp__exec_release_flush(bool held);
 
 #endif

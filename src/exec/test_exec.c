@@ -295,6 +295,12 @@ static void callers_keep_their_denormals(void **state)
     assert_true(smaller(&f.tiny) == 0);
     rp__exec_restore(control);
     assert_true(smaller(&f.tiny) > 0);
+    bool held = rp__exec_hold_flush();
+    assert_true(held && !rp__exec_hold_flush() && smaller(&f.tiny) == 0);
+    rp__exec_for(100, 1, look_at_denormals, &f);
+    assert_true(smaller(&f.tiny) == 0);
+    rp__exec_release_flush(held);
+    assert_true(smaller(&f.tiny) > 0);
 #else
     skip();
 #endif

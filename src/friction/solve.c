@@ -382,6 +382,7 @@ rp_result rp_friction_solve(const rp_friction *p, const rp_friction_options *opt
                              .history_stride = 1,
                              .progress = { .residual_mean = INFINITY, .residual_max = INFINITY } };
     int threads = rp__exec_threads();
+    bool held = rp__exec_hold_flush(); /* sweeps go through loops with several threads only */
     rp__exec_set_threads(options->threads);
     rp_result result = run_it(&run, r);
     if (result == RP_OK) {
@@ -401,6 +402,7 @@ rp_result rp_friction_solve(const rp_friction *p, const rp_friction_options *opt
                                          rep->residual.max, run.tolerance);
     }
     rp__exec_set_threads(threads);
+    rp__exec_release_flush(held);
     rep->result = result;
     rep->iterations = run.iterations;
     rep->seconds = rp__base_seconds() - run.started;

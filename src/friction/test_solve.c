@@ -300,6 +300,28 @@ static void test_threads_keep_bytes(void **state)
     }
 }
 
+/* Squares of such velocities are below the least normal number: whether they count as zero must not depend on the threads. */
+static void test_threads_round_alike(void **state)
+{
+    (void)state;
+    rp_friction *p = heap_problem(3, 2000, 17, 0.5);
+    size_t bytes = (size_t)(2000 * 3) * sizeof(double);
+    double *first = malloc(bytes), *r = malloc(bytes);
+    for (int64_t i = 0; i < 2000 * 3; i++)
+        p->b[i] *= 1e-156;
+    p->scale *= 1e-156;
+    for (int threads = 1; threads < 4; threads++) {
+        rp_friction_options o = limits(RP_FRICTION_GAUSS_SEIDEL_COLOURED, 1e-12, 3);
+        rp_friction_report report;
+        o.threads = threads;
+        rp_friction_solve(p, &o, threads == 1 ? first : r, NULL, &report);
+        if (threads > 1)
+            assert_memory_equal(first, r, bytes);
+    }
+    free(first), free(r);
+    rp_friction_destroy(p);
+}
+
 /* Colours: neighbours never share one, and every contact is there once. */
 static void test_colours(void **state)
 {
@@ -595,6 +617,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_solver),        cmocka_unit_test(test_products_against_plain),
         cmocka_unit_test(test_three_forms),         cmocka_unit_test(test_threads_keep_bytes),
+        cmocka_unit_test(test_threads_round_alike),
         cmocka_unit_test(test_colours),             cmocka_unit_test(test_no_solution_is_said),
         cmocka_unit_test(test_friction_none_and_huge), cmocka_unit_test(test_callback_and_cancel),
         cmocka_unit_test(test_bad_local_problems),  cmocka_unit_test(test_bad_global_problems),
