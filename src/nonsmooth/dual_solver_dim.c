@@ -46,7 +46,6 @@ typedef struct sweep {
     bool first;                 /* one of the first, short steps */
     bool fluid;                 /* without friction: the first part of a first step */
     bool look, stop, converged, cancelled;
-    bool doubted, doubts;       /* the start was, or is to be, looked at by the energy it makes */
 } sweep;
 
 /* The velocities of a block's tile, and back. */
@@ -346,7 +345,6 @@ static void judge(sweep *w)
         copy_state(y, false);
         w->mean = y->best.residual, w->largest = y->best.largest;
     }
-    w->doubts = !w->converged && !w->stop && !w->doubted && !w->first && !w->fluid;
     bool worth = w->calm_mean < WORTH * w->calm_before || w->moving < AT_REST;
     w->stop |= w->converged && (calm_enough(w) || !worth);
     w->calm_before = w->converged ? w->calm_mean : INFINITY;
@@ -370,7 +368,7 @@ static void iterate(void *context, rp__exec_team *team, int worker)
         if (worker == 0)
             judge(w);
         rp__exec_team_barrier(team);
-        if (w->stop || w->doubts)
+        if (w->stop)
             return;
     }
 }
@@ -402,107 +400,6 @@ static void start_block(void *context, int64_t block, int worker)
         }
     }
     store_tile(y, block, tile);
-}
-
-/* ---- a start that makes energy ---- */
-
-/* The velocities of a block's tile before the solve: from the particles, with gravity. */
-static void load_before(const sweep *w, int64_t block, ns_four *tile)
-{
-    const dual *y = w->y;
-    for (int t = 0; t < DU_TILE; t++) {
-        int64_t j = du_tile_node(y, block, t);
-        tile[t] = (ns_four){ 0 };
-        for (int a = 0; a < RP_DIM && j >= 0 && y->nodes.mass[j] > 0; a++)
-            tile[t][a] = y->nodes.momentum[a][j] / y->nodes.mass[j] + w->dt * w->world->def->gravity[a];
-    }
-}
-
-/* Work of the stresses and impulses of a block on the grains, as seen from the surfaces they touch: lambda . (gamma + gamma*) / 2 with gaps and the
- * velocities of surfaces in gamma. Friction and contact only take energy, so in a solution it is not above zero. */
-static double work_of(const sweep *w, int64_t block)
-{
-    const dual *y = w->y;
-    _Alignas(64) ns_four now[DU_TILE], before[DU_TILE];
-    double work = 0;
-    load_tile(y, block, now);
-    load_before(w, block, before);
-    for (uint64_t bits = y->active[block]; bits; bits &= bits - 1) {
-        int l = __builtin_ctzll(bits);
-        int64_t i = block * RP_BLOCK_NODES + l;
-        int32_t at[NS_STENCIL];
-        double one[NS_S], two[NS_S], chi[NS_S];
-        stencil_of(y, l, at);
-        strain_of(y, i, now, at, one);
-        strain_of(y, i, before, at, two);
-        du_chi_of(y, i, y->viscous, chi);
-        work += 2 * w->dt * y->stress[i].lambda[0] * y->stress[i].k;
-        for (int k = 0; k < NS_S; k++)
-            work += w->dt * chi[k] * (one[k] + two[k]);
-    }
-    for (int64_t k = y->contacts.first[block]; k < y->contacts.first[block + 1]; k++) {
-        const du_contact *c = &y->contacts.list[k];
-        for (int a = 0; a < RP_DIM && c->free_body < 0; a++) {
-            double v = 2 * (c->gap * c->normal[a] - c->target[a]);
-            for (int j = 0; j < c->count; j++)
-                v += c->share[j] * (now[y->tile_same[c->at[j]]][a] + before[y->tile_same[c->at[j]]][a]);
-            work += 0.5 * v * c->impulse[a];
-        }
-    }
-    return work;
-}
-
-static void find_work(void *context, int64_t begin, int64_t end, int worker)
-{
-    const sweep *w = context;
-    (void)worker;
-    const dual *y = w->y;
-    /* What an error of the tolerance may give: tolerance × typical stress, at the strain rate g dt / h of an error of the weight, in the volume of a block. */
-    double error = y->params->tolerance * y->stress_scale * y->gravity * w->dt / y->lattice.h * w->dt * du_power(y->lattice.h) * RP_BLOCK_NODES;
-    for (int64_t b = begin; b < end; b++)
-        w->y->partial[DU_SUMS * b] = work_of(w, b) - error;
-}
-
-/* Velocities before the solve again; where the block makes energy, no stress and no impulse. */
-static void forget_block(void *context, int64_t begin, int64_t end, int worker)
-{
-    const sweep *w = context;
-    dual *y = w->y;
-    (void)worker;
-    for (int64_t b = begin; b < end; b++) {
-        for (int64_t j = b * RP_BLOCK_NODES; j < (b + 1) * RP_BLOCK_NODES; j++)
-            for (int a = 0; a < RP_DIM && y->nodes.mass[j] > 0; a++)
-                y->nodes.u[NS_PAD * j + a] = y->nodes.momentum[a][j] / y->nodes.mass[j] + w->dt * w->world->def->gravity[a];
-        if (!(y->partial[DU_SUMS * b] > 0))
-            continue;
-        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1)
-            memset(y->stress[b * RP_BLOCK_NODES + __builtin_ctzll(bits)].lambda, 0, NS_S * sizeof(double));
-        for (int64_t k = y->contacts.first[b]; k < y->contacts.first[b + 1]; k++)
-            if (y->contacts.list[k].free_body < 0)
-                memset(y->contacts.list[k].impulse, 0, sizeof y->contacts.list[k].impulse);
-    }
-}
-
-/* Stresses of the last step are a bad start for one in which grains part that had met in it: they push where nothing pushes back, and sweeps
- * take hundreds to undo it. They show by the energy that they make. Begins anew without them. */
-static rp_result forget_what_gives(sweep *w)
-{
-    dual *y = w->y;
-    bool gives = false;
-    w->doubts = false, w->doubted = true;
-    DU(from_lanes)(y);
-    rp__exec_for(y->grid.blocks, 8, find_work, w);
-    for (int64_t b = 0; b < y->grid.blocks; b++)
-        gives |= y->partial[DU_SUMS * b] > 0;
-    if (!gives)
-        return RP_OK;
-    rp__exec_for(y->grid.blocks, 8, forget_block, w);
-    rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, w);
-    memcpy(y->nodes.previous, y->nodes.u, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));
-    if (w->world->body_count)
-        memcpy(y->contacts.body_previous, y->contacts.body_velocity, 6 * (size_t)w->world->body_count * sizeof(double));
-    w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
-    return DU(to_lanes)(y);
 }
 
 /* After the solve: velocities as planes, divergence and shear rate of each dual cell, its state. */
@@ -579,10 +476,6 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
     memset(y->partial, 0, (size_t)y->grid.blocks * DU_SUMS * sizeof(double));
     if (w.stresses)
         rp__exec_team_run(iterate, &w);
-    if (w.doubts) {
-        RP_TRY(forget_what_gives(&w));
-        rp__exec_team_run(iterate, &w);
-    }
     DU(from_lanes)(y);
     if (w.cancelled)
         return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w.iterations);

@@ -117,8 +117,8 @@ static void energy_never_grows(void **state)
             fail_msg("step %d: energy %.15g J after %.15g J", k, energy, last);
         last = energy;
     }
-    /* Thrown at 1 m/s, and 50 s later at rest. */
-    if (!(scene_fastest(&s) < 1e-12))
+    /* Thrown at 1 m/s, and 50 s later at rest, to what the tolerance leaves of the speed that gravity gives in a step. */
+    if (!(scene_fastest(&s) < 1e-6 * 9.81 * 0.005))
         fail_msg("still moves with %g m/s", scene_fastest(&s));
     rp_expression_release(s.grains[0].velocity_field);
     scene_end(&s);
