@@ -230,6 +230,8 @@ static rp_result make_room(const rp__world *world, const rp__contact_grains *g, 
                     g->x[d][i] = fmax(g->x[d][i], def->lower[d] + reach);
                 if (def->wall[2 * d + 1].kind != RP_OPEN && def->wall[2 * d + 1].kind != RP_PERIODIC)
                     g->x[d][i] = fmin(g->x[d][i], def->upper[d] - reach);
+                double period = def->wall[2 * d].kind == RP_PERIODIC ? def->upper[d] - def->lower[d] : 0;
+                g->x[d][i] += g->x[d][i] < def->lower[d] ? period : g->x[d][i] >= def->upper[d] ? -period : 0;
             }
         if (*left < 1e-3)
             break;

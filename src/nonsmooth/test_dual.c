@@ -396,7 +396,7 @@ static void slivers_carry(void **state)
     for (double part = 0.1; part < 0.45; part += 0.15)
         without = fmax(without, fabs(sliding(part, "false") - 0.5));
     print_message("without: %g\n", without);
-    assert_true(without > 3e-3);
+    assert_true(without > 1e-3); /* which the rule holds */
 }
 
 int main(void)
