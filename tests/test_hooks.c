@@ -72,7 +72,7 @@ static void hooks_surround_steps(void **unused)
 
 /* A tall heap whose first steps take long. */
 #define LONG                                                                                                        \
-    "method: nonsmooth\nnonsmooth: {tolerance: 1e-12, max_iterations: 300}\ndomain: [1, 1]\ncell_size: 2 cm\nduration: 1 s\nframe_rate: 10\n" \
+    "method: nonsmooth\nnonsmooth: {tolerance: 1e-12, max_iterations: 3000}\ndomain: [1, 1]\ncell_size: 2 cm\nduration: 1 s\nframe_rate: 10\n" \
     "walls: {all: slip, bottom: stick}\nmaterial: dry-sand\ngrains: [{shape: {box: {lower: [0, 0], upper: [0.5, 0.8]}}, per_cell: 4}]\n"
 
 static void a_step_tells_of_itself_and_can_be_given_up(void **unused)
