@@ -22,7 +22,8 @@
 enum {
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
     DU_SIDES = 128,             /* contacts of a dual cell with one surface, at most */
-    DU_TIE = 100
+    DU_TIE = 100,               /* surfaces from here on: ties, of walls, of bodies */
+    DU_OUTSIDE = 100            /* … and of nodes outside the free surface */
 };
 
 typedef struct du_nodes {
@@ -60,14 +61,15 @@ typedef struct du_stress {
     double constant;            /* > 0: g is this times the stencil of a full dual cell */
     double volume;              /* of the grains, as g has it */
     double pressed;             /* lambda_N + apex above this: grains touch */
+    bool touch;                 /* its grains touch: no gap to close first */
     double strain[2];           /* after the solve: div u, shear rate */
 } du_stress;
 
 /* Contact of grains with a wall or a body: Coulomb's law on the velocity at one place, that of a node in or on the body or of a particle
- * near it. Or the tie of a node behind a wall to the two before it: u_-1 - 2 u_0 + u_1 = 0. */
+ * near it. Or the tie of a node that has no stress of its own to the two before it: u_-1 - 2 u_0 + u_1 = 0 (dual_tie_dim.c). */
 typedef struct du_contact {
     int64_t key;                /* node, or stress of the particle */
-    int32_t surface;            /* face 0 … 5, or 6 + body; DU_TIE + face */
+    int32_t surface;            /* face 0 … 5, or 6 + body; DU_TIE + either, or + DU_OUTSIDE */
     int32_t side;               /* of a tie: axis and direction */
     int32_t free_body;          /* or -1 */
     int32_t count;              /* nodes */
@@ -120,6 +122,7 @@ typedef struct dual {
     du_room *rooms;
     int64_t room_count, room_capacity;
     uint64_t *near;             /* block: bodies near */
+    int8_t *outer;              /* node outside the free surface: the way to the two that it goes on from, 0 … NS_STENCIL - 1; else -1 */
     double *g;                  /* stress, NS_STENCIL, RP_DIM */
     ns_frame *frame;            /* stress */
     ns_wide *wide;              /* stress: in place of the frame when the law is not isotropic */
@@ -300,6 +303,11 @@ double DU(friction_across)(const dual *y, int64_t i, const double *normal);
 void DU(assemble_trilinear)(dual *y, const rp__world *world);
 void DU(prepare_trilinear)(dual *y, int64_t i, int64_t node, double dt);
 void DU(velocities_trilinear)(dual *y, const rp__world *world);
+
+/* dual_tie_dim.c: nodes outside the free surface; the ties of a block; a contact that is all zeros, or NULL. */
+void DU(find_outer)(dual *y, const rp__world *world);
+rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block);
+du_contact *DU(new_contact)(dual *y);
 
 /* dual_contact_dim.c */
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt);

@@ -260,6 +260,7 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
         gap = 0;
     bool touch = gap <= 1e-6;
     double z = touch && y->params->compaction != RP__COMPACT_DIVERGENCE ? dilatancy(y, i, packing(y, node), hat) : 0;
+    s->touch = touch;
     s->mu = NS_CONE * hat;
     s->ratio = sum->viscosity / (sum->volume * s->volume);
     s->k = s->volume * (gap / w->dt - z * shear) / NS_TRACE;

@@ -1,18 +1,14 @@
 /* Contacts of grains with walls and bodies.
  *
  * Coulomb's law acts on the velocity of the grains on the surface, sum N_j(x) u_j: on a wall at its nodes, on a body at the places nearest to the
- * nodes around it, wherever these lie in the cells.
- *
- * A node behind the surface, with no stress of its own to hold it, is tied to go on as a line,
- *     u_-1 = 2 u_0 - u_1,
- * so that u is linear in the last half cell and does not alternate from node to node. On a wall, which lies on nodes, Coulomb's law at node
- * 0 is then the law at
- * the wall. A linear field passes through undisturbed. The tie's impulse (1, -2, 1) r has neither sum nor moment.
+ * nodes around it, wherever these lie in the cells. Nodes behind the surface are tied to those before it (dual_tie_dim.c), so that Coulomb's law at
+ * the nodes of a wall is the law at the wall.
  *
  * The gap is the way that the nearest particle around still has to the surface, less half the size of its cube of material; beside a full
  * dual cell there is none. */
 #include "nonsmooth/contact.h"
 #include "nonsmooth/dual.h"
+#include "nonsmooth/dual_surface.h"
 #include "nonsmooth/shared.h"
 
 #include "base/error.h"
@@ -33,55 +29,15 @@ typedef struct job {
     bool rated;             /* friction depends on the rate somewhere */
 } job;
 
-/* Distance to a surface, its normal. */
-static double distance_to(const job *w, int surface, rp__vec3 x, rp__vec3 *n)
-{
-    if (surface >= 6) {
-        const rp__body *body = &w->world->bodies[surface - 6];
-        return rp__body_distance(body, &body->pose, x, n);
-    }
-    const rp__lattice *l = &w->y->lattice;
-    int axis = surface / 2;
-    double normal[3] = { 0 }, at[3] = { x.x, x.y, x.z };
-    normal[axis] = surface & 1 ? -1 : 1;
-    *n = rp__vec3_load(normal);
-    return surface & 1 ? l->origin[axis] + l->h * (double)l->cells[axis] - at[axis] : at[axis] - l->origin[axis];
-}
-
 static const rp_surface *surface_of(const job *w, int surface)
 {
     return surface >= 6 ? &w->world->bodies[surface - 6].def.surface : &w->world->def->wall[surface];
-}
-
-static rp__vec3 node_place(const dual *y, int64_t j)
-{
-    int64_t at[3];
-    const rp__lattice *l = &y->lattice;
-    rp__grid_coordinates(&y->grid, j, at);
-    return rp__vec3_make(l->origin[0] + l->h * (double)at[0], l->origin[1] + l->h * (double)at[1],
-                         RP_DIM == 3 ? l->origin[2] + l->h * (double)at[2] : 0);
 }
 
 static rp__vec3 particle_place(const job *w, int64_t k)
 {
     const rp__particles *p = w->world->particles;
     return rp__vec3_make(p->x[0][k], p->x[1][k], RP_DIM == 3 ? p->x[2][k] : 0);
-}
-
-static du_contact *append(dual *y)
-{
-    du_contacts *c = &y->contacts;
-    if (!rp__base_grow(&c->list, &c->capacity, c->count + 1, sizeof *c->list))
-        return NULL;
-    memset(&c->list[c->count], 0, sizeof *c->list);
-    c->list[c->count].free_body = -1;
-    return &c->list[c->count++];
-}
-
-static double node_mass(const dual *y, int64_t block, int tile)
-{
-    int64_t j = du_tile_node(y, block, tile);
-    return j < 0 ? 0 : y->nodes.mass[j];
 }
 
 /* Friction on a plane, cohesion and calm (1: at rest) of the grains in the dual cells around stress i. Viscous ones add their stress at a
@@ -153,7 +109,7 @@ static void finish(const job *w, int64_t block, du_contact *c, double area)
     const rp_surface *s = surface_of(w, c->surface);
     double squares = 0, cohesion;
     for (int k = 0; k < c->count; k++)
-        squares += c->share[k] * c->share[k] / node_mass(y, block, c->at[k]);
+        squares += c->share[k] * c->share[k] / du_mass(y, block, c->at[k]);
     c->mass = 1 / squares;
     if (RP_DIM == 2)
         c->normal[2] = 0;
@@ -185,7 +141,7 @@ static double gap_around(const job *w, int64_t i, int surface, rp__vec3 normal)
         double rest = 1 - y->stress[other].full;
         for (int64_t k = y->sum[other].first; k < y->sum[other].first + y->sum[other].count && least > 0; k++) {
             rp__vec3 own;
-            double d = distance_to(w, surface, particle_place(w, k), &own) - 0.5 * pow(y->bulk[k], 1.0 / RP_DIM);
+            double d = du_distance(w->y, w->world, surface, particle_place(w, k), &own) - 0.5 * pow(y->bulk[k], 1.0 / RP_DIM);
             if (rp__vec3_dot(own, normal) < SAME_SIDE)
                 continue;
             d = rest * (d > 0 ? d : 0);
@@ -239,17 +195,17 @@ static rp_result touch(const job *w, int64_t block, const middle *m, const doubl
     dual *y = w->y;
     double sum = 0;
     for (int k = 0; k < NS_STENCIL; k++)
-        sum += m->at[k] >= 0 && node_mass(y, block, m->at[k]) > 0 ? share[k] : 0;
+        sum += m->at[k] >= 0 && du_mass(y, block, m->at[k]) > 0 ? share[k] : 0;
     if (!(sum > 0))
         return RP_OK;
-    du_contact *c = append(y);
+    du_contact *c = DU(new_contact)(y);
     if (!c)
         return RP_OUT_OF_MEMORY;
     c->key = m->stress;
     c->side = m->side;
     c->surface = surface;
     for (int k = 0; k < NS_STENCIL; k++)
-        if (share[k] > 0 && m->at[k] >= 0 && node_mass(y, block, m->at[k]) > 0) {
+        if (share[k] > 0 && m->at[k] >= 0 && du_mass(y, block, m->at[k]) > 0) {
             c->at[c->count] = m->at[k];
             c->share[c->count++] = share[k] / sum;
         }
@@ -273,34 +229,9 @@ static rp_result touch_wall(const job *w, int64_t block, int tile, int face)
     rp__grid_coordinates(&y->grid, j, at);
     if (at[face / 2] != (face & 1 ? y->lattice.cells[face / 2] : 0) || !find_middle(y, block, tile, &m))
         return RP_OK;
-    rp__vec3 n, x = node_place(y, j);
-    distance_to(w, face, x, &n);
+    rp__vec3 n, x = du_place(y, j);
+    du_distance(w->y, w->world, face, x, &n);
     return touch(w, block, &m, share, face, x, n, du_power(y->lattice.h) / y->lattice.h);
-}
-
-static double largest_part(rp__vec3 n)
-{
-    double x = fabs(n.x), y = fabs(n.y), z = RP_DIM == 3 ? fabs(n.z) : 0;
-    return x > y ? (x > z ? x : z) : y > z ? y : z;
-}
-
-typedef struct depth {
-    double d[DU_TILE];
-    rp__vec3 n[DU_TILE];
-} depth;
-
-static void look(const job *w, int64_t block, int surface, depth *out)
-{
-    const dual *y = w->y;
-    for (int t = 0; t < DU_TILE; t++) {
-        double x[3] = { 0 };
-        int at[3] = { t % DU_SIDE, t / DU_SIDE % DU_SIDE, t / (DU_SIDE * DU_SIDE) };
-        for (int a = 0; a < RP_DIM; a++)
-            x[a] = y->lattice.origin[a] + y->lattice.h * (4.0 * y->grid.coord[block][a] + at[a]);
-        out->d[t] = distance_to(w, surface, rp__vec3_load(x), &out->n[t]);
-        if (RP_DIM == 2)
-            out->n[t].z = 0;
-    }
 }
 
 /* Way out of the wall or other body that a place on a surface lies deepest behind; 0 when grains can be there. */
@@ -309,13 +240,13 @@ static double way_out(const job *w, int64_t block, int surface, rp__vec3 x, rp__
     double deepest = 0;
     for (int f = 0; f < 2 * RP_DIM; f++) {
         rp__vec3 m;
-        double d = du_closed(w->world, f) ? distance_to(w, f, x, &m) : 0;
+        double d = du_closed(w->world, f) ? du_distance(w->y, w->world, f, x, &m) : 0;
         if (d < deepest)
             deepest = d, *n = m;
     }
     for (uint64_t bits = w->y->near[block] & ~((uint64_t)1 << (surface - 6)); bits; bits &= bits - 1) {
         rp__vec3 m;
-        double d = distance_to(w, 6 + __builtin_ctzll(bits), x, &m);
+        double d = du_distance(w->y, w->world, 6 + __builtin_ctzll(bits), x, &m);
         if (d < deepest)
             deepest = d, *n = m;
     }
@@ -331,14 +262,14 @@ static bool find_open(const job *w, int64_t block, int surface, rp__vec3 *x, rp_
     enum { TRIES = 8 };
     double tiny = 1e-6 * w->y->lattice.h, near = 0.01 * w->y->lattice.h;
     rp__vec3 out, m;
-    if (!(distance_to(w, surface, rp__vec3_axpy(-10 * tiny, *n, *x), &out) < 0))
+    if (!(du_distance(w->y, w->world, surface, rp__vec3_axpy(-10 * tiny, *n, *x), &out) < 0))
         return false;
     for (int k = 0; k < TRIES; k++) {
         double inside = way_out(w, block, surface, *x, &out);
         if (inside <= (k == 0 ? tiny : near))
             return true;
         *x = rp__vec3_axpy(inside, out, *x);
-        double d = distance_to(w, surface, *x, &m);
+        double d = du_distance(w->y, w->world, surface, *x, &m);
         if (rp__vec3_dot(m, *n) < SAME_SIDE)
             return false;
         *x = rp__vec3_axpy(-d, m, *x);
@@ -362,16 +293,8 @@ static bool is_edge(const job *w, int surface, rp__vec3 x, rp__vec3 n)
     rp__vec3 unused, first, second;
     tangents(n, &first, &second);
     for (int k = 0; k < 2 * (RP_DIM - 1); k++)
-        away += distance_to(w, surface, rp__vec3_axpy(k & 1 ? -step : step, k < 2 ? first : second, x), &unused);
+        away += du_distance(w->y, w->world, surface, rp__vec3_axpy(k & 1 ? -step : step, k < 2 ? first : second, x), &unused);
     return away > EDGE_FALL * step;
-}
-
-/* The dual cell around a node has a stress of its own. */
-static bool has_stress(const dual *y, int64_t block, int tile)
-{
-    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
-    int64_t j = du_tile_node(y, block, tile);
-    return j >= 0 && du_in_use(y, du_beside(y, j, before));
 }
 
 /* Where the dual cell of the surface has no stress, grains end at its face towards the next: friction acts there, on what it balances. */
@@ -383,7 +306,7 @@ static void move_to_face(const dual *y, int64_t block, int tile, rp__vec3 normal
     for (int a = 1; a < RP_DIM; a++)
         axis = fabs(n[a]) > fabs(n[axis]) ? a : axis;
     int way = n[axis] > 0 ? 1 : -1, at = tile / stride[axis] % DU_SIDE + way;
-    if (y->params->whole_room && !has_stress(y, block, tile) && at >= 0 && at < DU_SIDE && has_stress(y, block, tile + way * stride[axis]))
+    if (y->params->whole_room && !du_has_stress(y, block, tile) && at >= 0 && at < DU_SIDE && du_has_stress(y, block, tile + way * stride[axis]))
         t[axis] = 0.5 * way;
 }
 
@@ -424,14 +347,14 @@ static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
     middle one = c->m;
     one.side += SIDES * number;
-    return touch(c->w, c->block, &one, share, c->surface, x, n, largest_part(n) * du_power(h) / h);
+    return touch(c->w, c->block, &one, share, c->surface, x, n, du_largest_part(n) * du_power(h) / h);
 }
 
 /* The nearest place on the body to x: returns its normal. */
 static rp__vec3 to_surface(const job *w, int surface, rp__vec3 *x)
 {
     rp__vec3 n;
-    double d = distance_to(w, surface, *x, &n);
+    double d = du_distance(w->y, w->world, surface, *x, &n);
     if (RP_DIM == 2)
         n.z = 0;
     *x = rp__vec3_axpy(-d, n, *x);
@@ -464,14 +387,14 @@ static rp_result touch_near(sides *c, const double *from)
 
 /* The places on a body nearest to a node, and to the corners of its dual cell where these see another side of the body (an edge, a corner, a
  * thin plate). Of the first there are 1 / max |n_a| for each h^(d-1) of a plane. */
-static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const depth *deep)
+static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const du_depth *deep)
 {
     const dual *y = w->y;
     sides c = { .w = w, .block = block, .tile = tile, .surface = surface };
     int64_t j = du_tile_node(y, block, tile);
     if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &c.m))
         return RP_OK;
-    c.node = node_place(y, j);
+    c.node = du_place(y, j);
     const double zero[3] = { 0 };
     RP_TRY(touch_near(&c, zero));
     for (int k = 0; k < 1 << RP_DIM; k++) {
@@ -481,85 +404,23 @@ static rp_result touch_body(const job *w, int64_t block, int tile, int surface, 
     return RP_OK;
 }
 
-/* ---- ties ---- */
-
-/* u_0 - 2 u_1 + u_2 = 0 for the nodes from `base` on along an axis. */
-static rp_result tie(const job *w, int64_t i, int base, int axis, int surface, bool high)
-{
-    dual *y = w->y;
-    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
-    du_contact *c = append(y);
-    if (!c)
-        return RP_OUT_OF_MEMORY;
-    double squares = 0;
-    c->key = i;
-    c->surface = DU_TIE + surface;
-    c->side = 2 * axis + high;
-    c->count = 3;
-    c->mu = INFINITY;
-    c->strict = 1;
-    for (int k = 0; k < 3; k++) {
-        c->at[k] = base + k * stride[axis];
-        double m = node_mass(y, i / RP_BLOCK_NODES, c->at[k]);
-        c->share[k] = k == 1 ? -2 : 1;
-        squares += m > 0 ? c->share[k] * c->share[k] / m : INFINITY;
-    }
-    c->mass = 1 / squares;
-    if (isinf(squares))
-        y->contacts.count--;
-    return RP_OK;
-}
-
-/* The node behind a wall with the two before it; it belongs to the block of its lowest node. */
-static rp_result tie_wall(const job *w, int64_t block, int local, int face)
-{
-    const dual *y = w->y;
-    int64_t at[3], j = block * RP_BLOCK_NODES + local;
-    int axis = face / 2;
-    rp__grid_coordinates(&y->grid, j, at);
-    if (at[axis] != (face & 1 ? y->lattice.cells[axis] - 1 : -1))
-        return RP_OK;
-    return tie(w, j, du_tile_base(local), axis, face, false);
-}
-
-/* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the
- * lowest is `local`. */
-static rp_result tie_body(const job *w, int64_t block, int local, int surface, const depth *deep)
-{
-    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
-    int base = du_tile_base(local);
-    for (int axis = 0; axis < RP_DIM; axis++)
-        for (int high = 0; high < 2; high++) {
-            int behind = base + (high ? 2 * stride[axis] : 0);
-            const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
-            if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < largest_part(deep->n[behind]) * (1 - 1e-9))
-                continue;
-            if (!has_stress(w->y, block, behind) && has_stress(w->y, block, base + stride[axis]))
-                RP_TRY(tie(w, block * RP_BLOCK_NODES + local, base, axis, surface, high));
-        }
-    return RP_OK;
-}
-
 static rp_result touch_block(const job *w, int64_t b)
 {
     dual *y = w->y;
     bool face[6] = { false };
-    depth deep;
+    du_depth deep;
+    RP_TRY(DU(tie_block)(y, w->world, b));
     for (int f = 0; f < 2 * RP_DIM; f++) {
         int64_t low = 4 * (int64_t)y->grid.coord[b][f / 2];
         face[f] = du_closed(w->world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
     }
     for (int f = 0; f < 2 * RP_DIM; f++) {
-        for (int l = 0; l < RP_BLOCK_NODES && face[f] && !y->trilinear; l++)
-            RP_TRY(tie_wall(w, b, l, f));
         for (int t = 0; t < DU_TILE && face[f]; t++)
             RP_TRY(touch_wall(w, b, t, f));
     }
     for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
         int surface = 6 + __builtin_ctzll(bits);
-        look(w, b, surface, &deep);
-        for (int l = 0; l < RP_BLOCK_NODES && !y->trilinear; l++)
-            RP_TRY(tie_body(w, b, l, surface, &deep));
+        du_look(y, w->world, b, surface, &deep);
         for (int t = 0; t < DU_TILE; t++)
             RP_TRY(touch_body(w, b, t, surface, &deep));
     }
@@ -598,6 +459,7 @@ rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
     for (int m = 0; m < world->def->material_count; m++)
         w.rated |= world->materials[m].friction_dynamic >= 0;
     c->count = c->free_count = 0;
+    DU(find_outer)(y, world);
     for (int64_t b = 0; b < y->grid.blocks; b++) {
         c->first[b] = c->count;
         RP_TRY(touch_block(&w, b));

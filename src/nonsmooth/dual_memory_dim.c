@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { ARRAYS = 23 };
+enum { ARRAYS = 24 };
 
 typedef struct slot {
     void **array;
@@ -31,6 +31,7 @@ static void list(dual *y, slot *s)
         { (void **)&y->sum, sizeof(du_sum), n, 0 },
         { (void **)&y->cut, sizeof(int32_t), n, 0 },
         { (void **)&y->near, sizeof(uint64_t), 1, 0 },
+        { (void **)&y->outer, sizeof(int8_t), n, 0 },
         { (void **)&y->g, sizeof(double), n * NS_STENCIL * RP_DIM, 0 },
         { (void **)&y->frame, sizeof(ns_frame), n, 0 },
         { (void **)&y->stress, sizeof(du_stress), n, 0 },

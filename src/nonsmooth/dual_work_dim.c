@@ -1,4 +1,4 @@
-/* What the stresses take from the grains, and whether they ever give: as work_dim.c for the other elements. */
+/* What the stresses take from the grains, and whether they ever give. */
 #include "nonsmooth/dual.h"
 
 #include "exec/exec.h"
@@ -49,13 +49,32 @@ static void work_chunk(void *context, int64_t begin, int64_t end, double *sum)
         }
 }
 
+/* Energy that the ties give: (1, -2, 1) r on three nodes, times the mean of the velocities before and after. */
+static double work_of_ties(const job *w)
+{
+    const dual *y = w->y;
+    double sum = 0;
+    for (int64_t block = 0; block < y->grid.blocks; block++)
+        for (int64_t k = y->contacts.first[block]; k < y->contacts.first[block + 1]; k++) {
+            const du_contact *c = &y->contacts.list[k];
+            for (int n = 0; n < c->count && c->surface >= DU_TIE; n++) {
+                int64_t j = du_tile_node(y, block, c->at[n]);
+                for (int a = 0; a < RP_DIM; a++) {
+                    double before = y->nodes.momentum[a][j] / y->nodes.mass[j] + w->dt * w->world->def->gravity[a];
+                    sum += 0.5 * c->share[n] * c->impulse[a] * (before + y->nodes.after[a][j]);
+                }
+            }
+        }
+    return sum;
+}
+
 /* Friction takes -sum_i lambda_T : gamma_T, a:b = 2 <a,b>. The stresses give the grains the impulse I_j = dt sum_i chi(lambda_i - c_i) g_ij, and with it the
- * energy sum_j I_j . (u_j + u*_j) / 2: gaps, dilatancy and friction together. Impulses of walls and bodies are no part of it. */
+ * energy sum_j I_j . (u_j + u*_j) / 2: gaps, dilatancy and friction together; and so do the ties. Impulses of walls and bodies are no part of it. */
 void DU(work)(const dual *y, const rp__world *world, double dt, double *dissipated, double *made)
 {
     job w = { .y = y, .world = world, .dt = dt };
     double sum[2];
     rp__exec_sum(y->grid.blocks, 8, 2, work_chunk, &w, sum);
     *dissipated = sum[0];
-    *made = dt * sum[1];
+    *made = dt * sum[1] + work_of_ties(&w);
 }

@@ -43,6 +43,8 @@ static const rp_param params[] = {
     { "split", RP_BOOL, AT(split), 1, 0, 1, "", "split particles that are drawn out", NULL },
     { "whole_room", RP_BOOL, AT(whole_room), 1, 0, 1, "",
       "stress dual: where grains fill the room it counts whole, also the slivers beside bodies in which no particle lies", NULL },
+    { "ties", RP_BOOL, AT(ties), 1, 0, 1, "",
+      "stress dual: velocities outside the free surface go on as a line from those inside, so that the stresses can carry every node", NULL },
     { "merge", RP_BOOL, AT(merge), 1, 0, 1, "", "merge small particles that are close", NULL },
     { "split_ratio", RP_REAL, AT(split_ratio), 6, 1.5, 100, "", "longest over shortest semi-axis of a particle that is split", NULL },
     { "most_per_cell", RP_INT, AT(most_per_cell), 64, 1, 1e6, "", "particles in a cell above which none is split and any pair may merge", NULL },

@@ -24,6 +24,7 @@ typedef struct rp__nonsmooth_params {
     double dilatancy;        /* K: opening in units of the shear and of the excess of packing */
     double dead_band, apex, apex_rate; /* closure.h */
     bool whole_room;        /* dual_assemble_dim.c: fill_gaps; dual_contact_dim.c: move_to_face */
+    bool ties;              /* dual_tie_dim.c: nodes outside the free surface */
     bool split, merge;
     double split_ratio;
     int64_t most_per_cell;

@@ -1,0 +1,211 @@
+/* Ties of nodes that have no stress of their own.
+ *
+ * Grains reach one node beyond the last dual cell that holds any: behind walls, inside bodies, and outside the free surface. Such a node has mass and
+ * weight, but only the stresses of the dual cells before it, which have their own nodes to balance: the weight at all of the nodes is more than the
+ * stresses can carry. What is left over falls, by a part of g dt in every step, whatever the law: grains at the surface of a heap creep with a speed that
+ * goes with the step. So the outer node goes on as a line from the two before it,
+ *     u_out = 2 u_near - u_far,
+ * and each node that is left has a stress of its own. That is the extension of splines over a boundary that cuts their cells [hollig2001]. The velocities
+ * do not alternate there either, and a linear field passes undisturbed. The impulse (1, -2, 1) r on three nodes in a row has neither sum nor moment, and
+ * takes energy only.
+ *
+ * At the free surface this holds for grains that touch: what flies apart is tied to nothing. */
+#include "nonsmooth/dual.h"
+#include "nonsmooth/dual_surface.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "exec/exec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+
+du_contact *DU(new_contact)(dual *y)
+{
+    du_contacts *c = &y->contacts;
+    if (!rp__base_grow(&c->list, &c->capacity, c->count + 1, sizeof *c->list))
+        return NULL;
+    memset(&c->list[c->count], 0, sizeof *c->list);
+    c->list[c->count].free_body = -1;
+    return &c->list[c->count++];
+}
+
+/* ---- the free surface: which way is in ---- */
+
+typedef struct job {
+    dual *y;
+    const rp__world *world;
+} job;
+
+static void way_of(int n, int *way)
+{
+    way[0] = n % 3 - 1, way[1] = n / 3 % 3 - 1, way[2] = RP_DIM == 3 ? n / 9 - 1 : 0;
+}
+
+/* Mass of the node some ways from node j, if the grains of its dual cell touch; else 0. */
+static double touching_mass(const dual *y, int64_t j, const int *way, int times)
+{
+    int node[3] = { 0 }, stress[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++) {
+        node[a] = times * way[a];
+        stress[a] = node[a] - 1;
+    }
+    int64_t i = du_beside(y, j, stress);
+    return du_in_use(y, i) && y->stress[i].touch ? y->nodes.mass[du_beside(y, j, node)] : 0;
+}
+
+/* The way, along an axis if there is one and else along a diagonal, on which the next two nodes have stresses and the most mass; -1 if there is none. */
+static int inwards(const dual *y, int64_t j)
+{
+    double most = 0;
+    int chosen = -1;
+    for (int size = 1; size <= RP_DIM && chosen < 0; size++)
+        for (int n = 0; n < NS_STENCIL; n++) {
+            int way[3];
+            way_of(n, way);
+            if (abs(way[0]) + abs(way[1]) + abs(way[2]) != size)
+                continue;
+            double near = touching_mass(y, j, way, 1), far = near > 0 ? touching_mass(y, j, way, 2) : 0;
+            if (far > 0 && near + far > most)
+                most = near + far, chosen = n;
+        }
+    return chosen;
+}
+
+/* Neither behind a wall nor inside a body. */
+static bool in_the_open(const job *w, int64_t j)
+{
+    const dual *y = w->y;
+    double tiny = 1e-9 * y->lattice.h;
+    rp__vec3 x = du_place(y, j), unused;
+    for (int f = 0; f < 2 * RP_DIM; f++)
+        if (du_closed(w->world, f) && du_distance(y, w->world, f, x, &unused) < -tiny)
+            return false;
+    for (uint64_t bits = y->near[j / RP_BLOCK_NODES]; bits; bits &= bits - 1)
+        if (du_distance(y, w->world, 6 + __builtin_ctzll(bits), x, &unused) < -tiny)
+            return false;
+    return true;
+}
+
+static void find_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    static const int before[3] = { -1, -1, RP_DIM == 3 ? -1 : 0 };
+    const job *w = context;
+    dual *y = w->y;
+    (void)worker;
+    for (int64_t j = begin * RP_BLOCK_NODES; j < end * RP_BLOCK_NODES; j++) {
+        bool outer = y->params->ties && y->nodes.mass[j] > 0 && !du_in_use(y, du_beside(y, j, before));
+        int way = outer ? inwards(y, j) : -1;
+        y->outer[j] = (int8_t)(way >= 0 && in_the_open(w, j) ? way : -1);
+    }
+}
+
+void DU(find_outer)(dual *y, const rp__world *world)
+{
+    job w = { .y = y, .world = world };
+    if (!y->trilinear)
+        rp__exec_for(y->grid.blocks, 8, find_blocks, &w);
+}
+
+/* ---- ties ---- */
+
+/* u_out - 2 u_near + u_far = 0 for three nodes of the tile in a row, if all have mass. Kept from step to step by `key`, surface and side. */
+static rp_result tie(dual *y, int64_t key, int out, int step, int surface, int side)
+{
+    int64_t block = key / RP_BLOCK_NODES;
+    double squares = 0;
+    for (int k = 0; k < 3; k++) {
+        double m = du_mass(y, block, out + k * step);
+        squares += m > 0 ? (k == 1 ? 4 : 1) / m : INFINITY;
+    }
+    if (isinf(squares))
+        return RP_OK;
+    du_contact *c = DU(new_contact)(y);
+    if (!c)
+        return RP_OUT_OF_MEMORY;
+    c->key = key;
+    c->surface = DU_TIE + surface;
+    c->side = side;
+    c->count = 3;
+    c->mu = INFINITY;
+    c->strict = 1;
+    c->mass = 1 / squares;
+    for (int k = 0; k < 3; k++) {
+        c->at[k] = out + k * step;
+        c->share[k] = k == 1 ? -2 : 1;
+    }
+    return RP_OK;
+}
+
+/* The node behind a wall with the two before it; it belongs to the block of its lowest node. */
+static rp_result tie_wall(dual *y, int64_t block, int local, int face)
+{
+    int64_t at[3], j = block * RP_BLOCK_NODES + local;
+    int axis = face / 2, base = du_tile_base(local);
+    bool high = face & 1;
+    rp__grid_coordinates(&y->grid, j, at);
+    if (at[axis] != (high ? y->lattice.cells[axis] - 1 : -1))
+        return RP_OK;
+    return tie(y, j, base + (high ? 2 * stride[axis] : 0), high ? -stride[axis] : stride[axis], face, 2 * axis);
+}
+
+/* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the
+ * lowest is `local`. */
+static rp_result tie_body(dual *y, int64_t block, int local, int surface, const du_depth *deep)
+{
+    int base = du_tile_base(local);
+    for (int axis = 0; axis < RP_DIM; axis++)
+        for (int high = 0; high < 2; high++) {
+            int behind = base + (high ? 2 * stride[axis] : 0);
+            const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
+            if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < du_largest_part(deep->n[behind]) * (1 - 1e-9))
+                continue;
+            int64_t near = du_tile_node(y, block, base + stride[axis]);
+            bool held = du_has_stress(y, block, base + stride[axis]) || (near >= 0 && y->outer[near] >= 0);
+            if (held && !du_has_stress(y, block, behind))
+                RP_TRY(tie(y, block * RP_BLOCK_NODES + local, behind, high ? -stride[axis] : stride[axis], surface, 2 * axis + high));
+        }
+    return RP_OK;
+}
+
+/* The nodes outside the free surface whose row of three has its lowest corner in `local`. */
+static rp_result tie_outer(dual *y, int64_t block, int local)
+{
+    for (int n = 0; n < NS_STENCIL; n++) {
+        int way[3], out = du_tile_base(local), step = 0;
+        way_of(n, way);
+        for (int a = 0; a < RP_DIM; a++) {
+            out += way[a] < 0 ? 2 * stride[a] : 0;
+            step += way[a] * stride[a];
+        }
+        int64_t j = du_tile_node(y, block, out);
+        if (j >= 0 && y->outer[j] == n)
+            RP_TRY(tie(y, block * RP_BLOCK_NODES + local, out, step, DU_OUTSIDE, n));
+    }
+    return RP_OK;
+}
+
+rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block)
+{
+    if (y->trilinear)
+        return RP_OK;
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        int64_t low = 4 * (int64_t)y->grid.coord[block][f / 2];
+        bool near = du_closed(world, f) && (f & 1 ? low + 4 >= y->lattice.cells[f / 2] - 1 : low <= 0);
+        for (int l = 0; l < RP_BLOCK_NODES && near; l++)
+            RP_TRY(tie_wall(y, block, l, f));
+    }
+    for (uint64_t bits = y->near[block]; bits; bits &= bits - 1) {
+        int surface = 6 + __builtin_ctzll(bits);
+        du_depth deep;
+        du_look(y, world, block, surface, &deep);
+        for (int l = 0; l < RP_BLOCK_NODES; l++)
+            RP_TRY(tie_body(y, block, l, surface, &deep));
+    }
+    for (int l = 0; l < RP_BLOCK_NODES; l++)
+        RP_TRY(tie_outer(y, block, l));
+    return RP_OK;
+}
