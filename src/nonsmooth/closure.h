@@ -1,5 +1,5 @@
 /* What the method adds to the paper: every number of it, with its reason and unit. docs/dual.md tells users and names the tests. Numbers that only decide how
- * fast the solver is stand in dual_solver_dim.c. `stress: node` uses none of the first eight. */
+ * fast the solver is stand in dual_solver_dim.c. `stress: node` uses none of the first nine. */
 #ifndef RP_NONSMOOTH_CLOSURE_H
 #define RP_NONSMOOTH_CLOSURE_H
 
@@ -36,15 +36,20 @@
  * does not matter. */
 #define NS_LOOSE 10.0
 
-/* 9. Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size: nothing grows for ever. Tests: ellipsoids_are_clamped,
+/* 9. Dual cells of which bodies leave less than this part carry no stress: theirs would be one over this times what the others have, and sweeps do not find
+ * it. A bed on a floor that rises at 10 mm/s through the faces of dual cells is then not lifted by as much as 0.06 J/m; the same for any number from 0.02 to
+ * 0.05. Test: rest_is_the_same_in_moving_frames. */
+#define DU_THIN 0.03125
+
+/* 10. Semi-axes of an ellipsoid, at most (and 1 / this at least), in units of the particle's own size: nothing grows for ever. Tests: ellipsoids_are_clamped,
  * stirred_particles_stay_few; `split: false` leaves them alone. */
 #define NS_DRAWN 8.0
 
-/* 10. Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. `merge: false` turns it off. Test:
+/* 11. Particles that a volume is made of, at most, in units of those at its birth: more, and near ones merge. `merge: false` turns it off. Test:
  * stirred_particles_stay_few. */
 #define NS_MANY 1.2
 
-/* Without a number: full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`;
+/* Without a number: velocities outside the free surface go on as a line from those inside (`ties`; dual_tie_dim.c; test heaps_stand). Full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`;
  * dual_assemble_dim.c, dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`;
  * `repose validate vertical-chute`). Grains at an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
 

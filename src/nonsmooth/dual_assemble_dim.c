@@ -1,4 +1,5 @@
 /* From particles to nodes and dual cells; then the friction problem of the step: operator, gaps, dilatancy, friction, frames. */
+#include "nonsmooth/closure.h"
 #include "nonsmooth/dual.h"
 
 #include "exec/exec.h"
@@ -337,6 +338,13 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
+/* What a body leaves of a dual cell is so little that its stress, which goes with one over the room, could not be found: the node is tied to those before it
+ * in its place (dual_tie_dim.c). */
+static bool too_thin(const dual *y, int64_t i)
+{
+    return y->cut[i] >= 0 && y->rooms[y->cut[i]].volume < DU_THIN * du_power(y->lattice.h);
+}
+
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -351,7 +359,7 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
                 DU(prepare_trilinear)(y, i, node[DU_CENTRE], w->dt);
             else
                 prepare_stress(w, i, node);
-            if (!make_frame(y, i, node))
+            if (!make_frame(y, i, node) || (!y->trilinear && too_thin(y, i)))
                 y->active[b] &= ~((uint64_t)1 << l);
         }
 }
@@ -383,8 +391,7 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    if (!y->trilinear)
-        if (y->params->whole_room)
+    if (!y->trilinear && y->params->whole_room)
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
