@@ -174,8 +174,7 @@ static double fullness(const dual *y, const int64_t *node)
         double room = y->nodes.room[node[n]], e = room > half ? y->nodes.bulk[node[n]] / room : 1;
         least = e < least ? e : least;
     }
-    double theta = (least - DU_PARTLY) / (DU_FULL - DU_PARTLY);
-    return theta < 0 ? 0 : theta > 1 ? 1 : theta;
+    return du_passed(least);
 }
 
 /* g <- (1 - theta) g + theta phi_max × the integral over the room; V likewise. */
@@ -381,10 +380,11 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double fall = most[0] + most[1], cell = y->gravity * y->lattice.h;
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
-    rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    if (!y->trilinear)
-        if (y->params->whole_room)
+    if (!y->trilinear && y->params->whole_room) {
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
+        DU(share_mass)(y, world);
+    }
+    rp__exec_for(nodes, 1024, prepare_nodes, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
 }

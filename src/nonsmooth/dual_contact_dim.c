@@ -522,22 +522,69 @@ static rp_result tie_wall(const job *w, int64_t block, int local, int face)
     return tie(w, j, du_tile_base(local), axis, face, false);
 }
 
+/* Of the three nodes in a row from `base` on along an axis, the last (`high`) or the first lies in a body that the axis leads out of, and no stress of its own
+ * holds it. Its place in the tile, or -1. */
+static int behind_body(const job *w, int64_t block, int base, int axis, bool high, const depth *deep)
+{
+    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+    int behind = base + (high ? 2 * stride[axis] : 0);
+    const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
+    if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < largest_part(deep->n[behind]) * (1 - 1e-9))
+        return -1;
+    return !has_stress(w->y, block, behind) && has_stress(w->y, block, base + stride[axis]) ? behind : -1;
+}
+
 /* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the
  * lowest is `local`. */
 static rp_result tie_body(const job *w, int64_t block, int local, int surface, const depth *deep)
 {
-    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
     int base = du_tile_base(local);
     for (int axis = 0; axis < RP_DIM; axis++)
-        for (int high = 0; high < 2; high++) {
-            int behind = base + (high ? 2 * stride[axis] : 0);
-            const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
-            if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < largest_part(deep->n[behind]) * (1 - 1e-9))
-                continue;
-            if (!has_stress(w->y, block, behind) && has_stress(w->y, block, base + stride[axis]))
+        for (int high = 0; high < 2; high++)
+            if (behind_body(w, block, base, axis, high, deep) >= 0)
                 RP_TRY(tie(w, block * RP_BLOCK_NODES + local, base, axis, surface, high));
-        }
     return RP_OK;
+}
+
+/* The node behind a body takes mass from the one before it, and the same goes to the one before that: mass, its moment, momentum and its moment stay, and
+ * what moves as a line moves as before. */
+static void lend(dual *y, int64_t behind, int64_t before, int64_t next)
+{
+    double *mass = y->nodes.mass, full = mass[before] / y->nodes.bulk[before] * y->nodes.room[behind];
+    double more = (full - mass[behind]) * du_passed(y->nodes.bulk[before] / y->nodes.room[before]), most = DU_LENT * mass[before];
+    more = more < most ? more : most;
+    if (!(more > 0))
+        return;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *p = y->nodes.momentum[a], u = p[before] / mass[before], v = p[next] / mass[next];
+        p[behind] += more * (2 * u - v);
+        p[before] -= more * 2 * u;
+        p[next] += more * v;
+    }
+    mass[behind] += more, mass[before] -= 2 * more, mass[next] += more;
+}
+
+/* Where grains fill the room, g is the integral over all of it. A node behind a body may have next to no mass, for only the particles nearest to the body
+ * reach it: then g^2 / m has no bound, a dual cell at the body moves that node and nothing else, its tie moves it back, and no sweep changes the
+ * stress by more than such a mass can take. The sweeps seem to have ended, and the body has lost part of the thrust of the grains. So such a node has the
+ * mass of the room around it, as g has. */
+void DU(share_mass)(dual *y, const rp__world *world)
+{
+    static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
+    const job w = { .y = y, .world = world };
+    depth deep;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
+            look(&w, b, 6 + __builtin_ctzll(bits), &deep);
+            for (int k = 0; k < RP_BLOCK_NODES * RP_DIM * 2; k++) {
+                int base = du_tile_base(k / (2 * RP_DIM)), axis = k / 2 % RP_DIM, high = k & 1;
+                int behind = behind_body(&w, b, base, axis, high, &deep), inner = base + stride[axis];
+                int64_t node = behind < 0 ? -1 : du_tile_node(y, b, behind), before = du_tile_node(y, b, inner);
+                int64_t next = behind < 0 ? -1 : du_tile_node(y, b, 2 * inner - behind);
+                if (node >= 0 && before >= 0 && next >= 0 && y->nodes.mass[node] > 0 && y->nodes.mass[before] > 0 && y->nodes.mass[next] > 0)
+                    lend(y, node, before, next);
+            }
+        }
 }
 
 static rp_result touch_block(const job *w, int64_t b)
