@@ -308,8 +308,8 @@ void DU(assemble_trilinear)(dual *y, const rp__world *world);
 void DU(prepare_trilinear)(dual *y, int64_t i, int64_t node, double dt);
 void DU(velocities_trilinear)(dual *y, const rp__world *world);
 
-/* dual_contact_dim.c: the mass of nodes behind surfaces, before the velocities; then contacts and ties. */
-void DU(share_mass)(dual *y, const rp__world *world);
+/* dual_contact_dim.c: mass and filling of nodes behind bodies, before the velocities; then contacts and ties. */
+void DU(count_behind)(dual *y, const rp__world *world);
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt);
 void DU(report_contacts)(dual *y, rp__world *world, double dt);
 

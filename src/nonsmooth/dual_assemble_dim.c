@@ -382,7 +382,7 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     if (!y->trilinear && y->params->whole_room) {
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
-        DU(share_mass)(y, world);
+        DU(count_behind)(y, world);
     }
     rp__exec_for(nodes, 1024, prepare_nodes, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);

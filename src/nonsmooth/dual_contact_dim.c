@@ -564,11 +564,19 @@ static void lend(dual *y, int64_t behind, int64_t before, int64_t next)
     mass[behind] += more, mass[before] -= 2 * more, mass[next] += more;
 }
 
+/* A node behind a body and the one before it have one filling: that of a layer on a floor halfway between them is then its thickness. By itself the node
+ * before sees half of what lies on the floor: thin layers there were pressed to a third more than there is room for. */
+static void count_together(dual *y, int64_t behind, int64_t before)
+{
+    y->nodes.bulk[before] += y->nodes.bulk[behind], y->nodes.bulk[behind] = 0;
+    y->nodes.room[before] += y->nodes.room[behind], y->nodes.room[behind] = 0;
+}
+
 /* Where grains fill the room, g is the integral over all of it. A node behind a body may have next to no mass, for only the particles nearest to the body
  * reach it: then g^2 / m has no bound, a dual cell at the body moves that node and nothing else, its tie moves it back, and no sweep changes the
  * stress by more than such a mass can take. The sweeps seem to have ended, and the body has lost part of the thrust of the grains. So such a node has the
  * mass of the room around it, as g has. */
-void DU(share_mass)(dual *y, const rp__world *world)
+void DU(count_behind)(dual *y, const rp__world *world)
 {
     static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
     const job w = { .y = y, .world = world };
@@ -582,7 +590,7 @@ void DU(share_mass)(dual *y, const rp__world *world)
                 int64_t node = behind < 0 ? -1 : du_tile_node(y, b, behind), before = du_tile_node(y, b, inner);
                 int64_t next = behind < 0 ? -1 : du_tile_node(y, b, 2 * inner - behind);
                 if (node >= 0 && before >= 0 && next >= 0 && y->nodes.mass[node] > 0 && y->nodes.mass[before] > 0 && y->nodes.mass[next] > 0)
-                    lend(y, node, before, next);
+                    lend(y, node, before, next), count_together(y, node, before);
             }
         }
 }
