@@ -522,6 +522,17 @@ static rp_result tie_wall(const job *w, int64_t block, int local, int face)
     return tie(w, j, du_tile_base(local), axis, face, false);
 }
 
+/* The axis nearest to a normal; of several the first. A node is tied along one axis: at 45 degrees a tie along each would hold the velocities of the nodes
+ * before it to each other, and a layer on such a plane was held back. */
+static int nearest_axis(rp__vec3 n)
+{
+    const double part[3] = { fabs(n.x), fabs(n.y), RP_DIM == 3 ? fabs(n.z) : 0 };
+    int axis = 0;
+    while (part[axis] < largest_part(n) * (1 - 1e-9))
+        axis++;
+    return axis;
+}
+
 /* Of the three nodes in a row from `base` on along an axis, the last (`high`) or the first lies in a body that the axis leads out of, and no stress of its own
  * holds it. Its place in the tile, or -1. */
 static int behind_body(const job *w, int64_t block, int base, int axis, bool high, const depth *deep)
@@ -529,7 +540,7 @@ static int behind_body(const job *w, int64_t block, int base, int axis, bool hig
     static const int stride[3] = { 1, DU_SIDE, DU_SIDE * DU_SIDE };
     int behind = base + (high ? 2 * stride[axis] : 0);
     const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
-    if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < largest_part(deep->n[behind]) * (1 - 1e-9))
+    if (!(deep->d[behind] < 0) || axis != nearest_axis(deep->n[behind]) || (high ? -part[axis] : part[axis]) < 0)
         return -1;
     return !has_stress(w->y, block, behind) && has_stress(w->y, block, base + stride[axis]) ? behind : -1;
 }
