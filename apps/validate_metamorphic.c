@@ -28,8 +28,8 @@ static int nearer(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How far from the wall the nearest `part` of the grains reach. (Where the layer is so many cells high is no measure: the last one or two cells of the foot hold
- * a few particles, and four samplings of one collapse differ there by 3 %, here by 0.4 %.) */
+/* How far from the wall the nearest `part` of the grains reach. (Where the layer is so many cells high is no measure: the last one or two cells of the foot
+ * hold a few particles, and four samplings of one collapse differ there by 3 %, here by 0.4 %.) */
 static double reach_of(reached *grains, int64_t count, double part)
 {
     double all = 0, sum = 0;
