@@ -134,7 +134,7 @@ typedef struct dual {
     du_stress *stress;
     uint64_t *active;           /* block: bits of the stresses in use */
     double *partial;            /* block, DU_SUMS: sums of the solver */
-    double *smooth[2];          /* scratch of output and mu(I): stress, NS_S + 1 */
+    double *smooth[2];          /* scratch of the start, output and mu(I): stress, NS_S + 1 */
     double *bulk;               /* scratch: particle, V / phi_max */
     int64_t bulk_capacity;
     du_contacts contacts;
@@ -238,6 +238,13 @@ static inline void du_weights(const dual *y, double t, double w[3], double d[3])
         du_spline(t, w, d);
 }
 
+/* How far the sums over particles have passed to those over the room, by the filling. */
+static inline double du_passed(double filling)
+{
+    double theta = (filling - DU_PARTLY) / (DU_FULL - DU_PARTLY);
+    return theta < 0 ? 0 : theta > 1 ? 1 : theta;
+}
+
 /* The g of a stress, and the factor that goes with it. */
 static inline const double *du_operator(const dual *y, int64_t i, double *factor)
 {
@@ -304,7 +311,9 @@ void DU(assemble_trilinear)(dual *y, const rp__world *world);
 void DU(prepare_trilinear)(dual *y, int64_t i, int64_t node, double dt);
 void DU(velocities_trilinear)(dual *y, const rp__world *world);
 
-/* dual_tie_dim.c: nodes outside the free surface; the ties of a block; a contact that is all zeros, or NULL. */
+/* dual_tie_dim.c: mass and filling of nodes behind bodies, before the velocities; nodes outside the free surface; the ties of a block; a contact that is all
+ * zeros, or NULL. */
+void DU(count_behind)(dual *y, const rp__world *world);
 void DU(find_outer)(dual *y, const rp__world *world);
 rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block);
 du_contact *DU(new_contact)(dual *y);

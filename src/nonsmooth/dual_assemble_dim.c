@@ -175,8 +175,7 @@ static double fullness(const dual *y, const int64_t *node)
         double room = y->nodes.room[node[n]], e = room > half ? y->nodes.bulk[node[n]] / room : 1;
         least = e < least ? e : least;
     }
-    double theta = (least - DU_PARTLY) / (DU_FULL - DU_PARTLY);
-    return theta < 0 ? 0 : theta > 1 ? 1 : theta;
+    return du_passed(least);
 }
 
 /* g <- (1 - theta) g + theta phi_max × the integral over the room; V likewise. */
@@ -300,6 +299,26 @@ static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node
         node[n] = du_tile_node(y, block, du_tile_base(local) + y->offset[n]);
 }
 
+/* What a body leaves of a dual cell is so little that its stress, which goes with one over the room, could not be found: the node is tied to those before it
+ * in its place (dual_tie_dim.c). */
+static bool too_thin(const dual *y, int64_t i)
+{
+    return y->cut[i] >= 0 && y->rooms[y->cut[i]].volume < DU_THIN * du_power(y->lattice.h);
+}
+
+static void drop_slivers(void *context, int64_t begin, int64_t end, int worker)
+{
+    const job *w = context;
+    dual *y = w->y;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++)
+        for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
+            int l = __builtin_ctzll(bits);
+            if (too_thin(y, b * RP_BLOCK_NODES + l))
+                y->active[b] &= ~((uint64_t)1 << l);
+        }
+}
+
 /* Where grains fill the room, the operator is the integral over all of it: also over dual cells in which no particle happens to lie, as those that
  * a body cuts down to a sliver. Without them the pressure on their sides would push for nothing, and friction on the body act beside the
  * stresses that it balances. They have the material of the dual cells around. */
@@ -311,7 +330,7 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t b = begin; b < end; b++)
         for (int l = 0; l < RP_BLOCK_NODES; l++) {
             int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
-            if (y->sum[i].count > 0 || y->cut[i] == -2)
+            if (y->sum[i].count > 0 || y->cut[i] == -2 || too_thin(y, i))
                 continue;
             bool reached = true; /* by particles, all of its nodes */
             stencil_nodes(y, b, l, node);
@@ -338,13 +357,6 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* What a body leaves of a dual cell is so little that its stress, which goes with one over the room, could not be found: the node is tied to those before it
- * in its place (dual_tie_dim.c). */
-static bool too_thin(const dual *y, int64_t i)
-{
-    return y->cut[i] >= 0 && y->rooms[y->cut[i]].volume < DU_THIN * du_power(y->lattice.h);
-}
-
 static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -359,7 +371,7 @@ static void prepare_blocks(void *context, int64_t begin, int64_t end, int worker
                 DU(prepare_trilinear)(y, i, node[DU_CENTRE], w->dt);
             else
                 prepare_stress(w, i, node);
-            if (!make_frame(y, i, node) || (!y->trilinear && too_thin(y, i)))
+            if (!make_frame(y, i, node))
                 y->active[b] &= ~((uint64_t)1 << l);
         }
 }
@@ -390,9 +402,13 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     double fall = most[0] + most[1], cell = y->gravity * y->lattice.h;
     double way = y->lattice.h / dt;
     y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
-    rp__exec_for(nodes, 1024, prepare_nodes, &w);
-    if (!y->trilinear && y->params->whole_room)
+    if (!y->trilinear)
+        rp__exec_for(y->grid.blocks, 8, drop_slivers, &w);
+    if (!y->trilinear && y->params->whole_room) {
         rp__exec_for(y->grid.blocks, 8, fill_gaps, &w);
+        DU(count_behind)(y, world);
+    }
+    rp__exec_for(nodes, 1024, prepare_nodes, &w);
     rp__exec_for(y->grid.blocks, 8, prepare_blocks, &w);
     rp__exec_for(nodes, 4096, add_gravity, &w);
 }

@@ -10,6 +10,7 @@
  * takes energy only.
  *
  * At the free surface this holds for grains that touch: what flies apart is tied to nothing. */
+#include "nonsmooth/closure.h"
 #include "nonsmooth/dual.h"
 #include "nonsmooth/dual_surface.h"
 
@@ -152,20 +153,39 @@ static rp_result tie_wall(dual *y, int64_t block, int local, int face)
     return tie(y, j, base + (high ? 2 * stride[axis] : 0), high ? -stride[axis] : stride[axis], face, 2 * axis);
 }
 
+/* The axis nearest to a normal; of several the first. A node is tied along one axis: at 45 degrees a tie along each would hold the velocities of the nodes
+ * before it to each other, and a layer on such a plane was held back. */
+static int nearest_axis(rp__vec3 n)
+{
+    const double part[3] = { fabs(n.x), fabs(n.y), RP_DIM == 3 ? fabs(n.z) : 0 };
+    int axis = 0;
+    while (part[axis] < du_largest_part(n) * (1 - 1e-9))
+        axis++;
+    return axis;
+}
+
+/* Of the three nodes in a row from `base` on along an axis, the last (`high`) or the first lies in a body that the axis leads out of, and no stress of its own
+ * holds it. Its place in the tile, or -1. */
+static int behind_body(const dual *y, int64_t block, int base, int axis, bool high, const du_depth *deep)
+{
+    int behind = base + (high ? 2 * stride[axis] : 0);
+    const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
+    if (!(deep->d[behind] < 0) || axis != nearest_axis(deep->n[behind]) || (high ? -part[axis] : part[axis]) < 0)
+        return -1;
+    return du_has_stress(y, block, behind) ? -1 : behind;
+}
+
 /* A node in a body that no stress of its own holds, with the two before it along the axis nearest to the normal; of the three in a row the
- * lowest is `local`. */
+ * lowest is `local`. The next has a stress, or goes on from others in its turn. */
 static rp_result tie_body(dual *y, int64_t block, int local, int surface, const du_depth *deep)
 {
     int base = du_tile_base(local);
     for (int axis = 0; axis < RP_DIM; axis++)
         for (int high = 0; high < 2; high++) {
-            int behind = base + (high ? 2 * stride[axis] : 0);
-            const double part[3] = { deep->n[behind].x, deep->n[behind].y, deep->n[behind].z };
-            if (!(deep->d[behind] < 0) || (high ? -part[axis] : part[axis]) < du_largest_part(deep->n[behind]) * (1 - 1e-9))
-                continue;
+            int behind = behind_body(y, block, base, axis, high, deep);
             int64_t near = du_tile_node(y, block, base + stride[axis]);
             bool held = du_has_stress(y, block, base + stride[axis]) || (near >= 0 && y->outer[near] >= 0);
-            if (held && !du_has_stress(y, block, behind))
+            if (behind >= 0 && held)
                 RP_TRY(tie(y, block * RP_BLOCK_NODES + local, behind, high ? -stride[axis] : stride[axis], surface, 2 * axis + high));
         }
     return RP_OK;
@@ -208,4 +228,56 @@ rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block)
     for (int l = 0; l < RP_BLOCK_NODES; l++)
         RP_TRY(tie_outer(y, block, l));
     return RP_OK;
+}
+
+/* ---- mass and filling of nodes behind bodies ---- */
+
+/* The node behind a body takes mass from the one before it, and the same goes to the one before that: mass, its moment, momentum and its moment stay, and
+ * what moves as a line moves as before. */
+static void lend(dual *y, int64_t behind, int64_t before, int64_t next)
+{
+    double *mass = y->nodes.mass, full = mass[before] / y->nodes.bulk[before] * y->nodes.room[behind];
+    double more = (full - mass[behind]) * du_passed(y->nodes.bulk[before] / y->nodes.room[before]), most = DU_LENT * mass[before];
+    more = more < most ? more : most;
+    if (!(more > 0))
+        return;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *p = y->nodes.momentum[a], u = p[before] / mass[before], v = p[next] / mass[next];
+        p[behind] += more * (2 * u - v);
+        p[before] -= more * 2 * u;
+        p[next] += more * v;
+    }
+    mass[behind] += more, mass[before] -= 2 * more, mass[next] += more;
+}
+
+/* A node behind a body and the one before it have one filling: that of a layer on a floor halfway between them is then its thickness. By itself the node
+ * before sees half of what lies on the floor: thin layers there were pressed to a third more than there is room for. */
+static void count_together(dual *y, int64_t behind, int64_t before)
+{
+    y->nodes.bulk[before] += y->nodes.bulk[behind], y->nodes.bulk[behind] = 0;
+    y->nodes.room[before] += y->nodes.room[behind], y->nodes.room[behind] = 0;
+}
+
+/* Where grains fill the room, g is the integral over all of it. A node behind a body may have next to no mass, for only the particles nearest to the body
+ * reach it: then g^2 / m has no bound, a dual cell at the body moves that node and nothing else, its tie moves it back, and no sweep changes the
+ * stress by more than such a mass can take. The sweeps seem to have ended, and the body has lost part of the thrust of the grains. So such a node has the
+ * mass of the room around it, as g has. */
+void DU(count_behind)(dual *y, const rp__world *world)
+{
+    du_depth deep;
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
+            du_look(y, world, b, 6 + __builtin_ctzll(bits), &deep);
+            for (int k = 0; k < RP_BLOCK_NODES * RP_DIM * 2; k++) {
+                int base = du_tile_base(k / (2 * RP_DIM)), axis = k / 2 % RP_DIM, high = k & 1, inner = base + stride[axis];
+                int behind = du_has_stress(y, b, inner) ? behind_body(y, b, base, axis, high, &deep) : -1;
+                if (behind < 0)
+                    continue;
+                int64_t node = du_tile_node(y, b, behind), before = du_tile_node(y, b, inner), next = du_tile_node(y, b, 2 * inner - behind);
+                if (node >= 0 && before >= 0 && next >= 0 && y->nodes.mass[node] > 0 && y->nodes.mass[before] > 0 && y->nodes.mass[next] > 0) {
+                    lend(y, node, before, next);
+                    count_together(y, node, before);
+                }
+            }
+        }
 }

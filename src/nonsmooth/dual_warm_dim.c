@@ -7,40 +7,79 @@
 
 #include <string.h>
 
-/* Last step's stresses to the dual cells that are there now, into the frames and the cones. */
+/* A stress to start from, coefficients of chi without cohesion, into the frame and the cone of dual cell i. */
+static void start_from(dual *y, int64_t i, const double *kept, const double *viscous)
+{
+    du_stress *s = &y->stress[i];
+    bool framed = y->law == NS_LAW_ISOTROPIC;
+    if (framed)
+        ns_chi_to_frame(&y->frame[i], kept, s->lambda);
+    else
+        ns_wide_from_chi(&y->wide[i], kept, s->lambda);
+    if (framed && y->viscous)
+        ns_chi_to_frame(&y->frame[i], viscous, s->viscous);
+    else if (y->viscous)
+        memcpy(s->viscous, viscous, sizeof s->viscous);
+    s->lambda[0] += s->cohesion;
+    if (y->law == NS_LAW_LINEARISED) {
+        ns_box_project(s->mu, s->lambda);
+        return;
+    }
+    double c = s->apex; /* inside the cone shifted by c is near enough to start */
+    s->lambda[0] += c;
+#if RP_DIM == 3
+    rp__friction_project_c6(s->mu, s->lambda);
+#else
+    rp__friction_project_c3(s->mu, s->lambda);
+#endif
+    s->lambda[0] -= c;
+    s->lambda[0] = s->lambda[0] > 0 ? s->lambda[0] : 0;
+}
+
+/* A dual cell that had no stress in the last step and whose grains touch begins with the mean of those around that had one: where a row of particles enters
+ * the dual cells at a wall, all of its thrust passes through cells that are new. `kept`: NS_S + 1 a stress, the last of them 1 where there was one. */
+static void start_new(dual *y, int64_t i, const double *kept)
+{
+    enum { WIDTH = NS_S + 1 };
+    static const double none[NS_S] = { 0 };
+    double mean[NS_S] = { 0 }, count = 0;
+    if (!du_in_use(y, i) || kept[i * WIDTH + NS_S] > 0 || y->stress[i].k > 0)
+        return;
+    for (int n = 0; n < NS_STENCIL; n++) {
+        int way[3] = { n % 3 - 1, n / 3 % 3 - 1, RP_DIM == 3 ? n / 9 - 1 : 0 };
+        int64_t other = du_beside(y, i, way);
+        if (other < 0 || !(kept[other * WIDTH + NS_S] > 0))
+            continue;
+        count++;
+        for (int c = 0; c < NS_S; c++)
+            mean[c] += kept[other * WIDTH + c];
+    }
+    for (int c = 0; c < NS_S && count > 0; c++)
+        mean[c] /= count;
+    if (count > 0)
+        start_from(y, i, mean, none);
+}
+
+/* Last step's stresses to the dual cells that are there now. */
 void DU(place_warm)(dual *y)
 {
-    for (int64_t k = 0; k < y->warm.count && y->params->warm_start; k++) {
+    double *kept = y->smooth[0];
+    int64_t count = (int64_t)y->grid.blocks * RP_BLOCK_NODES;
+    if (!y->params->warm_start || y->warm.count == 0)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        kept[i * (NS_S + 1) + NS_S] = 0;
+    for (int64_t k = 0; k < y->warm.count; k++) {
         const int32_t *at = y->warm.node[k];
         int64_t i = RP_D(rp__grid_node)(&y->grid, at[0], at[1], at[2]);
         if (!du_in_use(y, i))
             continue;
-        du_stress *s = &y->stress[i];
-        const double *kept = y->warm.stress + NS_S * k, *viscous = y->warm.viscous + NS_S * k;
-        bool framed = y->law == NS_LAW_ISOTROPIC;
-        if (framed)
-            ns_chi_to_frame(&y->frame[i], kept, s->lambda);
-        else
-            ns_wide_from_chi(&y->wide[i], kept, s->lambda);
-        if (framed && y->viscous)
-            ns_chi_to_frame(&y->frame[i], viscous, s->viscous);
-        else if (y->viscous)
-            memcpy(s->viscous, viscous, sizeof s->viscous);
-        s->lambda[0] += s->cohesion;
-        if (y->law == NS_LAW_LINEARISED) {
-            ns_box_project(s->mu, s->lambda);
-            continue;
-        }
-        double c = s->apex; /* inside the cone shifted by c is near enough to start */
-        s->lambda[0] += c;
-#if RP_DIM == 3
-        rp__friction_project_c6(s->mu, s->lambda);
-#else
-        rp__friction_project_c3(s->mu, s->lambda);
-#endif
-        s->lambda[0] -= c;
-        s->lambda[0] = s->lambda[0] > 0 ? s->lambda[0] : 0;
+        memcpy(kept + i * (NS_S + 1), y->warm.stress + NS_S * k, NS_S * sizeof *kept);
+        kept[i * (NS_S + 1) + NS_S] = 1;
+        start_from(y, i, y->warm.stress + NS_S * k, y->warm.viscous + NS_S * k);
     }
+    for (int64_t i = 0; i < count && !y->trilinear; i++)
+        start_new(y, i, kept);
 }
 
 void DU(place_warm_contacts)(dual *y, double dt)

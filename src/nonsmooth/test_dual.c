@@ -403,6 +403,54 @@ static void slivers_carry(void **state)
     assert_true(without > 1e-3); /* which the rule holds */
 }
 
+/* A column that collapses on a floor halfway between nodes: by how much, in cells, the grains of two columns of cells lie lower than their own volume asks for,
+ * where that is most. */
+static double crushed(const char *whole_room)
+{
+    enum { COLUMNS = 40 };
+    const double h = 0.01;
+    const int cells[3] = { 2 * COLUMNS, 30, 1 };
+    const double from[3] = { 0, 4.5, 0 }, to[3] = { 20, 24.5, 1 };
+    double point[3] = { 0, h * from[1], 0 }, normal[3] = { 0, 1, 0 }, volume[COLUMNS] = { 0 }, highest[COLUMNS] = { 0 }, most = 0;
+    scene s;
+    rp_step_stats stats;
+    rp_shape *plane;
+    dual_begin(&s, 2, h, cells, from, to);
+    scene_set(&s, "whole_room", whole_room);
+    assert_int_equal(rp_shape_plane(point, normal, &plane), RP_OK);
+    rp_body_def body = rp_default_body_def();
+    body.name = "floor", body.shape = plane;
+    body.surface.kind = RP_STICK;
+    s.def.bodies = &body;
+    s.def.body_count = 1;
+    s.def.frame_rate = 50;
+    scene_start(&s);
+    while (rp_sim_time(s.sim) < 0.85)
+        scene_step(&s, &stats);
+    int64_t n;
+    const double *x = scene_field(&s, "position", 0, &n), *y = scene_field(&s, "position", 1, NULL), *v = scene_field(&s, "volume", 0, NULL);
+    for (int64_t i = 0; i < n; i++) {
+        int column = (int)(x[i] / (2 * h));
+        volume[column] += v[i] / (s.material.volume_fraction * 2 * h * h);
+        highest[column] = fmax(highest[column], y[i] / h - from[1]);
+    }
+    for (int k = 0; k < COLUMNS; k++)
+        most = fmax(most, volume[k] - highest[k]);
+    scene_end(&s);
+    rp_shape_release(plane);
+    return most;
+}
+
+/* The foot of a heap is as thick as its grains. Where the nodes behind the floor have a filling of their own it is pressed together. */
+static void thin_layers_keep_their_thickness(void **state)
+{
+    (void)state;
+    double with = crushed("true"), without = crushed("false");
+    print_message("lower than their volume by %.3g cells, without the rule %.3g\n", with, without);
+    assert_true(with < 0.7);
+    assert_true(without > 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +463,7 @@ int main(void)
         cmocka_unit_test(beds_ride),
         cmocka_unit_test(floors_between_nodes),
         cmocka_unit_test(slivers_carry),
+        cmocka_unit_test(thin_layers_keep_their_thickness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
