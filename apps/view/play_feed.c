@@ -63,6 +63,7 @@ typedef struct play_feed {
     double anchor_wall, anchor_time; /* of the pace */
     double factor_wall, factor_time, factor; /* simulated seconds a second */
     double published, stated;
+    double busy_told;          /* when pages were told that a step takes long */
     rp_step_stats stats;
     play_times times;
     play_times times_told;     /* under the lock */
@@ -98,6 +99,14 @@ static void put_number(FILE *to, const char *name, double value)
         fprintf(to, ",\"%s\":%.7g", name, value);
     else
         fprintf(to, ",\"%s\":null", name);
+}
+
+/* A step that takes long: how long it has been under way. */
+static void say_busy(play_feed *p, double seconds)
+{
+    char text[64];
+    snprintf(text, sizeof text, "{\"type\":\"busy\",\"seconds\":%.1f}", seconds);
+    server_say(p->server, &p->base, text);
 }
 
 static void say_state(play_feed *p)
@@ -471,7 +480,32 @@ static void obey(play_feed *p, const message *m)
     }
 }
 
-static void one_step(play_feed *p)
+/* Whether somebody waits for the step to end: what takes the simulation to another place need not wait for where it is going. */
+static bool is_waited_for(play_feed *p)
+{
+    bool found = atomic_load(&p->stop);
+    pthread_mutex_lock(&p->lock);
+    for (int k = 0; k < p->queued && !found; k++)
+        found = p->queue[k].kind == MESSAGE_PAUSE || p->queue[k].kind == MESSAGE_RESET || p->queue[k].kind == MESSAGE_SEEK;
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
+/* Inside a step, on its thread. One that takes longer than an eye notices is given up when somebody waits; pages are told how it goes. */
+static bool on_progress(void *context, const rp_progress *progress)
+{
+    static const double noticed = 0.1, long_step = 1;
+    play_feed *p = context;
+    double t = now();
+    if (progress->seconds > long_step && t - p->busy_told >= 1.0 / STATE_HZ) {
+        p->busy_told = t;
+        say_busy(p, progress->seconds);
+    }
+    return progress->seconds < noticed || !is_waited_for(p);
+}
+
+/* False: it was given up, and the simulation is where it was. */
+static bool one_step(play_feed *p)
 {
     rp_result result = tools_apply(&p->tools);
     if (result != RP_OK) { /* the tool is taken away, the rest goes on */
@@ -483,6 +517,10 @@ static void one_step(play_feed *p)
     play_clock clock = play_clock_start();
     if (result == RP_OK)
         result = rp_sim_step(p->sim, &p->stats);
+    if (result == RP_CANCELLED) {
+        controls_reset(&p->controls); /* joints had moved on with it */
+        return false;
+    }
     play_clock_stop(&clock, &p->times.step);
     if (result == RP_OK && rp_sim_at_frame(p->sim))
         result = checkpoints_keep(&p->checkpoints, p->sim);
@@ -497,6 +535,7 @@ static void one_step(play_feed *p)
             play_clock_stop(&clock, &p->times.fine);
         p->followed = p->followed || (p->fine && moved);
     }
+    return true;
 }
 
 /* Seconds until the next step is due. */
@@ -562,9 +601,8 @@ static void *simulate(void *context)
     publish(p);
     while (!atomic_load(&p->stop)) {
         wait_and_obey(p);
-        bool stepped = ahead(p) <= 0 && !p->failed;
+        bool stepped = ahead(p) <= 0 && !p->failed && one_step(p);
         if (stepped) {
-            one_step(p);
             if (p->steps_asked > 0)
                 p->steps_asked--;
             keep_pace(p);
@@ -598,7 +636,10 @@ static bool load_scene(play_feed *p, const play_options *o, int *code)
     }
     rp_sim_def def = *rp_scene_sim_def(p->scene);
     def.threads = o->threads;
+    rp_hooks hooks = { .progress = on_progress, .context = p };
     result = rp_sim_create(&def, &p->sim);
+    if (result == RP_OK)
+        result = rp_sim_set_hooks(p->sim, &hooks);
     rp_frame frame;
     if (result == RP_OK)
         result = rp_frame_collect(p->sim, "", &frame);
