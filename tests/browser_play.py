@@ -139,6 +139,33 @@ def main():
         browser.wait("repose.tools.values[1] === 0.6 && repose.first.frame.bodies[0].position[0] > 0.15")
         browser.evaluate("window.axis = 0; repose.redraw()")
         browser.wait("repose.tools.values[1] === 0")
+        say("keyboard alone")
+        # every control by Tab, with a name; a button of a control by the space bar; keys that a control has taken, with Shift
+        controls = browser.check_controls()
+        check(controls > 20, f"only {controls} controls were found")
+        check(browser.evaluate("document.querySelector('#panel section:not([hidden])').id") == "play-tools", "the tools do not come first")
+        browser.evaluate("[...document.querySelectorAll('#controls button')].find(b => b.getAttribute('aria-label') === 'along back').focus()")
+        browser.key(" ", "Space", up=False)
+        browser.wait("repose.tools.values[1] === -1")
+        browser.key(" ", "Space", down=False)
+        browser.wait("repose.tools.values[1] === 0")
+        browser.evaluate("document.activeElement.blur()")
+        browser.key("T", modifiers=8)
+        browser.key("t")
+        browser.wait("repose.tools.tool === 'rake'")
+        browser.evaluate("repose.tools.choose('look'); repose.setArrows('')")
+        browser.key("A", modifiers=8) # `a` alone is the plough's
+        browser.wait("repose.arrows !== ''")
+        check("Shift+A" in browser.evaluate("(repose.listKeys(), document.getElementById('key-list').textContent)"), "the list does not say that A needs Shift")
+        browser.evaluate("repose.setArrows('')")
+        say("a page that does not answer")
+        # a page that hangs: the simulation goes on, and the page then sees where it is
+        step = browser.evaluate("repose.tools.step")
+        for _ in range(60): # as long as it takes until the simulation, asked afterwards, has gone on by itself
+            browser.evaluate("(() => { const end = performance.now() + 1000; while (performance.now() < end); })()")
+            if browser.evaluate("repose.tools.step") > step + 5:
+                break
+        browser.wait(f"repose.first.frame.step > {step + 5}")
         say("colours")
         # colours
         browser.evaluate("repose.setField('velocity')")

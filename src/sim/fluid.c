@@ -1,5 +1,6 @@
 /* The fluid between the grains: its tables and defaults. */
 #include "base/param.h"
+#include "sim/sim_internal.h"
 
 #include <repose/sim.h>
 #include <string.h>
