@@ -249,7 +249,7 @@ def other_methods(name):
         with open(f"{folder}/bodies.csv", encoding="utf-8") as file:
             head = file.readline().strip().split(",")
             rows = [dict(zip(head, line.strip().split(","))) for line in file]
-        return {row["time"]: [row[k] for k in head[3:10]] for row in rows if row["name"] == "plough"}
+        return {row["time"]: [row[k] for k in head[4:11]] for row in rows if row["body"] == "plough"}
 
     with open(f"{name}/actions.jsonl", encoding="utf-8") as file:
         marks = sorted({json.loads(line)["time"] for line in file})

@@ -64,6 +64,8 @@ typedef struct play_feed {
     double factor_wall, factor_time, factor; /* simulated seconds a second */
     double published, stated;
     double busy_told;          /* when pages were told that a step takes long */
+    bool acts;                 /* tools or controls may do something for the step under way */
+    bool unfinished;           /* something was done since the last whole step: a record must not end here */
     rp_step_stats stats;
     play_times times;
     play_times times_told;     /* under the lock */
@@ -388,6 +390,7 @@ static void go_back(play_feed *p, int64_t frame)
         return;
     }
     p->failed = false;
+    p->unfinished = rp_sim_steps(p->sim) > 0; /* what a method has on its nodes comes with the next step */
     p->tools.down = false;
     tools_reset(&p->tools);
     controls_reset(&p->controls);
@@ -483,7 +486,7 @@ static void obey(play_feed *p, const message *m)
 /* Whether somebody waits for the step to end: what takes the simulation to another place need not wait for where it is going. */
 static bool is_waited_for(play_feed *p)
 {
-    bool found = atomic_load(&p->stop);
+    bool found = atomic_load(&p->stop) && !(p->record && p->acts); /* a record ends with a whole step */
     pthread_mutex_lock(&p->lock);
     for (int k = 0; k < p->queued && !found; k++)
         found = p->queue[k].kind == MESSAGE_PAUSE || p->queue[k].kind == MESSAGE_RESET || p->queue[k].kind == MESSAGE_SEEK;
@@ -504,9 +507,12 @@ static bool on_progress(void *context, const rp_progress *progress)
     return progress->seconds < noticed || !is_waited_for(p);
 }
 
-/* False: it was given up, and the simulation is where it was. */
+/* False: it was given up, and the simulation is where it was, but for what tools and controls did to it. */
 static bool one_step(play_feed *p)
 {
+    p->acts = p->tools.down || p->controls.count > 0;
+    for (int k = 0; k < TOOL_KINDS; k++)
+        p->acts = p->acts || p->tools.put[k];
     rp_result result = tools_apply(&p->tools);
     if (result != RP_OK) { /* the tool is taken away, the rest goes on */
         say(p, "error", rp_last_error());
@@ -519,8 +525,10 @@ static bool one_step(play_feed *p)
         result = rp_sim_step(p->sim, &p->stats);
     if (result == RP_CANCELLED) {
         controls_reset(&p->controls); /* joints had moved on with it */
+        p->unfinished = p->unfinished || p->acts;
         return false;
     }
+    p->unfinished = false;
     play_clock_stop(&clock, &p->times.step);
     if (result == RP_OK && rp_sim_at_frame(p->sim))
         result = checkpoints_keep(&p->checkpoints, p->sim);
@@ -737,6 +745,8 @@ int play_feed_close(feed *f)
     pthread_mutex_unlock(&p->lock);
     if (p->started)
         pthread_join(p->thread, NULL);
+    if (p->record && p->unfinished && !p->failed && rp_sim_set_hooks(p->sim, NULL) == RP_OK && rp_sim_step(p->sim, NULL) != RP_OK)
+        fprintf(stderr, "repose: %s\n", rp_last_error());
     if (p->record)
         code = play_record(p->record, p->scene, p->sim);
     close_parts(p);

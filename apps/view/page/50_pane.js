@@ -245,7 +245,7 @@ class Pane {
   pick(at) {
     if (!this.frame)
       return -1;
-    return pickGrain(this.frame, ray(this.camera, this.aspect, at[0], at[1]), this.app.grainSize * Math.cbrt(this.frame.stride), p => this.kept(p));
+    return pickGrain(this.frame, ray(this.camera, this.aspect, at[0], at[1]), this.app.grainSize * thinnedSize(this.frame.stride), p => this.kept(p));
   }
 
   probe(at) {
