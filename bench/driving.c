@@ -2,11 +2,11 @@
  *
  *     bench_driving --scene FILE [--steps N] [--repeats N] [--threads N] [--json]
  *
- * Two simulations of the scene make the same steps, one of them driven in ways that change nothing (a hook inside, gravity set to what it
- * is). Each step is made again and again from its saved state, by one and the other in turns, and its least processor seconds count: what
- * else the machine does can only add to them. A step that nobody drives does a part of what a driven one does, so the ratio bounds what it
- * pays for being drivable; so does the whole of an undriven step that moves a few grains and has nothing else to do. Prints JSON: ratio of the sums, the middle half of the ratios of single steps, milliseconds a megabyte to save
- * and to restore. */
+ * Two simulations of the scene make the same steps, one of them driven in ways that change nothing (a hook inside, gravity set to what
+ * it is). Each step is made again and again from its saved state, by one and the other in turns, and its least processor seconds count:
+ * what else the machine does can only add to them. A step that nobody drives does a part of what a driven one does, so the ratio bounds
+ * what it pays for being drivable; so does the whole of an undriven step that moves a few grains and has nothing else to do. Prints
+ * JSON: ratio of the sums, the middle half of the ratios of single steps, milliseconds a megabyte to save and to restore. */
 #include <repose/repose.h>
 #include <stdio.h>
 #include <stdlib.h>
