@@ -55,6 +55,28 @@ def hold(browser, key, condition):
     browser.key(key, down=False)
 
 
+def keyboard(browser):
+    """All that can be done, without a pointer."""
+    # every control by Tab, with a name; a button of a control by the space bar; keys that a control has taken, with Shift
+    controls = browser.check_controls()
+    check(controls > 20, f"only {controls} controls were found")
+    check(browser.evaluate("document.querySelector('#panel section:not([hidden])').id") == "play-tools", "the tools do not come first")
+    browser.evaluate("[...document.querySelectorAll('#controls button')].find(b => b.getAttribute('aria-label') === 'along back').focus()")
+    browser.key(" ", "Space", up=False)
+    browser.wait("repose.tools.values[1] === -1")
+    browser.key(" ", "Space", down=False)
+    browser.wait("repose.tools.values[1] === 0")
+    browser.evaluate("document.activeElement.blur()")
+    browser.key("T", modifiers=8)
+    browser.key("t")
+    browser.wait("repose.tools.tool === 'rake'")
+    browser.evaluate("repose.tools.choose('look'); repose.setArrows('')")
+    browser.key("A", modifiers=8) # `a` alone is the plough's
+    browser.wait("repose.arrows !== ''")
+    check("Shift+A" in browser.evaluate("(repose.listKeys(), document.getElementById('key-list').textContent)"), "the list does not say that A needs Shift")
+    browser.evaluate("repose.setArrows('')")
+
+
 def main():
     with open("scene.yaml", "w", encoding="utf-8") as file:
         file.write(SCENE)
@@ -139,6 +161,21 @@ def main():
         browser.wait("repose.tools.values[1] === 0.6 && repose.first.frame.bodies[0].position[0] > 0.15")
         browser.evaluate("window.axis = 0; repose.redraw()")
         browser.wait("repose.tools.values[1] === 0")
+        browser.evaluate("delete navigator.getGamepads") # while there is one the page looks at it with every picture
+        say("keyboard alone")
+        browser.key(" ", "Space") # paused, so that nothing else is drawn meanwhile
+        browser.wait("repose.tools.paused && !repose.playing")
+        keyboard(browser)
+        browser.key(" ", "Space")
+        browser.wait("repose.playing && !repose.tools.paused")
+        say("a page that does not answer")
+        # a page that hangs: the simulation goes on, and the page then sees where it is
+        step = browser.evaluate("repose.tools.step")
+        for _ in range(60): # as long as it takes until the simulation, asked afterwards, has gone on by itself
+            browser.evaluate("(() => { const end = performance.now() + 1000; while (performance.now() < end); })()")
+            if browser.evaluate("repose.tools.step") > step + 5:
+                break
+        browser.wait(f"repose.first.frame.step > {step + 5}")
         say("colours")
         # colours
         browser.evaluate("repose.setField('velocity')")

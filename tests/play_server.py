@@ -243,6 +243,69 @@ def probe_and_arrows():
         check(server.stop() == 0, "play failed")
 
 
+def other_methods(name):
+    """What was played with one method, computed with others and finer: the bodies are at each frame where they were, and sand is moved."""
+    def places(folder):
+        with open(f"{folder}/bodies.csv", encoding="utf-8") as file:
+            head = file.readline().strip().split(",")
+            rows = [dict(zip(head, line.strip().split(","))) for line in file]
+        return {row["time"]: [row[k] for k in head[4:11]] for row in rows if row["body"] == "plough"}
+
+    with open(f"{name}/actions.jsonl", encoding="utf-8") as file:
+        marks = sorted({json.loads(line)["time"] for line in file})
+    until = repr(json.loads(subprocess.run([REPOSE, "info", f"{name}/last.vtkhdf", "--json"], check=True, capture_output=True, text=True).stdout)["time"])
+    played = places(f"{name}_again")
+    for kind, more in (("nonsmooth", ["--set", "method=nonsmooth"]), ("elastoplastic", ["--set", "method=elastoplastic"]), ("finer", ["--set", "cell_size=4cm"])):
+        folder = f"{name}_{kind}"
+        subprocess.run([REPOSE, "run", f"{name}/scene.yaml", "--actions", name, "--until", until, "-o", folder, "--overwrite", "--quiet", "--threads", "2", *more],
+                       check=True)
+        here = places(folder)
+        both = sorted(set(here) & set(played), key=float)
+        check(len(both) > 10, f"{folder}: only {len(both)} times in common of {len(marks)} in the journal")
+        for t in both:
+            far = max(abs(float(a) - float(b)) for a, b in zip(here[t], played[t]))
+            check(far < 1e-9, f"{folder}: at {t} s the plough is at {here[t]}, not at {played[t]}")
+        check(len({tuple(v) for v in here.values()}) > 5, f"{folder}: the plough did not move")
+        print(f"{folder}: the plough is where it was at {len(both)} times")
+
+
+# A step that nobody would wait for: a tolerance that no solver reaches, and leave to try for hours.
+ENDLESS = """
+title: Slow
+method: nonsmooth
+nonsmooth: {tolerance: 1e-14, max_iterations: 1000000000}
+domain: [0.6, 0.4, 0.4]
+cell_size: 2 cm
+duration: 1 s
+frame_rate: 10
+material: dry-sand
+walls: {all: slip, bottom: 0.6, top: open}
+grains:
+  - {shape: {cylinder: {from: [0.3, 0.2, 0], to: [0.3, 0.2, 0.3], radius: 0.12}}, per_cell: 8}
+"""
+
+
+def long_steps():
+    """A step under way is told of, and given up when somebody waits: to pause, to begin again, to end the program."""
+    with open("endless.yaml", "w", encoding="utf-8") as file:
+        file.write(ENDLESS)
+    server = Server(REPOSE, "play", "endless.yaml", "--threads", "1", "--record", "endless")
+    try:
+        page = Page(server.url)
+        page.pump(until=lambda p: "busy" in p.last)
+        step = page.state["step"]
+        page.last.clear()
+        page.send("pause")
+        page.pump(until=lambda p: "state" in p.last and p.state["paused"])
+        check(page.state["step"] == step, "the step was not given up")
+        page.send("resume")
+        page.pump(until=lambda p: "busy" in p.last and p.last["busy"]["seconds"] > 1)
+        page.socket.close()
+    finally:
+        code = server.stop()
+    check(code == 0, f"play ended with {code}")
+
+
 def slow_page():
     """Two pages that never read, one of them without room to buffer: the simulation and the others go on."""
     server = Server(REPOSE, "play", "play_ballistic.yaml", "--threads", "1", "--speed", "1")
@@ -271,6 +334,10 @@ def main():
     for method in ("ballistic", "nonsmooth"):
         lines, seconds = replay(play(method), {"body_add", "body_target", "body_velocity", "body_pose"})
         print(f"{method}: {lines} lines of journal, {seconds:.3f} s, the replay has the same bytes")
+    lines, seconds = replay(play("pbd"), {"body_add", "body_target", "body_velocity"})
+    print(f"pbd: {lines} lines of journal, {seconds:.3f} s, the replay has the same bytes")
+    other_methods("play_pbd")
+    long_steps()
     for method in METHODS:
         for dim in (2, 3):
             every_tool(method, dim)

@@ -269,6 +269,14 @@ static void definitions_need_their_defaults(void **unused)
     def.sinks = &sink, def.sink_count = 1;
     refused(rp_sim_create(&def, &sim), RP_BAD_ARGUMENT, "rp_default_sink_def");
     def.sink_count = 0;
+    rp_fluid_def fluid = { .density = 1000, .viscosity = 1e-3 };
+    def.fluid = &fluid;
+    refused(rp_sim_create(&def, &sim), RP_BAD_ARGUMENT, "rp_default_fluid_def");
+    def.fluid = NULL;
+    rp_fibres_def fibres = { .name = "rope" };
+    def.method = "contact", def.fibres = &fibres, def.fibres_count = 1;
+    refused(rp_sim_create(&def, &sim), RP_BAD_ARGUMENT, "rp_default_fibres_def");
+    def.fibres_count = 0;
     def.method = "ballistic";
     ok(rp_sim_create(&def, &sim));
     rp_force_def force = { .vector = { 1, 0, 0 } };

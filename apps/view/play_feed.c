@@ -63,6 +63,9 @@ typedef struct play_feed {
     double anchor_wall, anchor_time; /* of the pace */
     double factor_wall, factor_time, factor; /* simulated seconds a second */
     double published, stated;
+    double busy_told;          /* when pages were told that a step takes long */
+    bool acts;                 /* tools or controls may do something for the step under way */
+    bool unfinished;           /* something was done since the last whole step: a record must not end here */
     rp_step_stats stats;
     play_times times;
     play_times times_told;     /* under the lock */
@@ -98,6 +101,14 @@ static void put_number(FILE *to, const char *name, double value)
         fprintf(to, ",\"%s\":%.7g", name, value);
     else
         fprintf(to, ",\"%s\":null", name);
+}
+
+/* A step that takes long: how long it has been under way. */
+static void say_busy(play_feed *p, double seconds)
+{
+    char text[64];
+    snprintf(text, sizeof text, "{\"type\":\"busy\",\"seconds\":%.1f}", seconds);
+    server_say(p->server, &p->base, text);
 }
 
 static void say_state(play_feed *p)
@@ -379,6 +390,7 @@ static void go_back(play_feed *p, int64_t frame)
         return;
     }
     p->failed = false;
+    p->unfinished = rp_sim_steps(p->sim) > 0; /* what a method has on its nodes comes with the next step */
     p->tools.down = false;
     tools_reset(&p->tools);
     controls_reset(&p->controls);
@@ -471,8 +483,36 @@ static void obey(play_feed *p, const message *m)
     }
 }
 
-static void one_step(play_feed *p)
+/* Whether somebody waits for the step to end: what takes the simulation to another place need not wait for where it is going. */
+static bool is_waited_for(play_feed *p)
 {
+    bool found = atomic_load(&p->stop) && !(p->record && p->acts); /* a record ends with a whole step */
+    pthread_mutex_lock(&p->lock);
+    for (int k = 0; k < p->queued && !found; k++)
+        found = p->queue[k].kind == MESSAGE_PAUSE || p->queue[k].kind == MESSAGE_RESET || p->queue[k].kind == MESSAGE_SEEK;
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
+/* Inside a step, on its thread. One that takes longer than an eye notices is given up when somebody waits; pages are told how it goes. */
+static bool on_progress(void *context, const rp_progress *progress)
+{
+    static const double noticed = 0.1, long_step = 1;
+    play_feed *p = context;
+    double t = now();
+    if (progress->seconds > long_step && t - p->busy_told >= 1.0 / STATE_HZ) {
+        p->busy_told = t;
+        say_busy(p, progress->seconds);
+    }
+    return progress->seconds < noticed || !is_waited_for(p);
+}
+
+/* False: it was given up, and the simulation is where it was, but for what tools and controls did to it. */
+static bool one_step(play_feed *p)
+{
+    p->acts = p->tools.down || p->controls.count > 0;
+    for (int k = 0; k < TOOL_KINDS; k++)
+        p->acts = p->acts || p->tools.put[k];
     rp_result result = tools_apply(&p->tools);
     if (result != RP_OK) { /* the tool is taken away, the rest goes on */
         say(p, "error", rp_last_error());
@@ -483,6 +523,12 @@ static void one_step(play_feed *p)
     play_clock clock = play_clock_start();
     if (result == RP_OK)
         result = rp_sim_step(p->sim, &p->stats);
+    if (result == RP_CANCELLED) {
+        controls_reset(&p->controls); /* joints had moved on with it */
+        p->unfinished = p->unfinished || p->acts;
+        return false;
+    }
+    p->unfinished = false;
     play_clock_stop(&clock, &p->times.step);
     if (result == RP_OK && rp_sim_at_frame(p->sim))
         result = checkpoints_keep(&p->checkpoints, p->sim);
@@ -497,6 +543,7 @@ static void one_step(play_feed *p)
             play_clock_stop(&clock, &p->times.fine);
         p->followed = p->followed || (p->fine && moved);
     }
+    return true;
 }
 
 /* Seconds until the next step is due. */
@@ -562,9 +609,8 @@ static void *simulate(void *context)
     publish(p);
     while (!atomic_load(&p->stop)) {
         wait_and_obey(p);
-        bool stepped = ahead(p) <= 0 && !p->failed;
+        bool stepped = ahead(p) <= 0 && !p->failed && one_step(p);
         if (stepped) {
-            one_step(p);
             if (p->steps_asked > 0)
                 p->steps_asked--;
             keep_pace(p);
@@ -598,7 +644,10 @@ static bool load_scene(play_feed *p, const play_options *o, int *code)
     }
     rp_sim_def def = *rp_scene_sim_def(p->scene);
     def.threads = o->threads;
+    rp_hooks hooks = { .progress = on_progress, .context = p };
     result = rp_sim_create(&def, &p->sim);
+    if (result == RP_OK)
+        result = rp_sim_set_hooks(p->sim, &hooks);
     rp_frame frame;
     if (result == RP_OK)
         result = rp_frame_collect(p->sim, "", &frame);
@@ -696,6 +745,8 @@ int play_feed_close(feed *f)
     pthread_mutex_unlock(&p->lock);
     if (p->started)
         pthread_join(p->thread, NULL);
+    if (p->record && p->unfinished && !p->failed && rp_sim_set_hooks(p->sim, NULL) == RP_OK && rp_sim_step(p->sim, NULL) != RP_OK)
+        fprintf(stderr, "repose: %s\n", rp_last_error());
     if (p->record)
         code = play_record(p->record, p->scene, p->sim);
     close_parts(p);

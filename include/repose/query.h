@@ -69,7 +69,9 @@ RP_API rp_result rp_sim_sums(rp_sim *sim, const rp_shape *shape, rp_sums *sums);
 
 /* A field at points (x y z each): components × count numbers, point by point. A particle field ("velocity", …) is averaged by mass over
  * the particles within a cell, nearer ones weighing more; a node field of the method ("stress", "pressure", …) is interpolated between
- * its nodes. fill[i] (may be NULL) is how full of packed grains it is there, 0: no material within reach, and the values are 0. */
+ * its nodes. Stresses and pressures of `nonsmooth` and `diphasic` are those of the grains (docs/theory.md): times the field
+ * "volume_fraction" they are what a wall feels; those of `elastoplastic` are that already. `ballistic`, `pbd` and `contact` have none, and
+ * the name is refused. fill[i] (may be NULL) is how full of packed grains it is there, 0: no material within reach, and the values are 0. */
 RP_API rp_result rp_sim_sample(rp_sim *sim, const char *field, const double *points, int64_t count, double *values, double *fill);
 RP_API int rp_sim_sample_components(rp_sim *sim, const char *field); /* 0: there is no such field */
 

@@ -157,7 +157,9 @@ typedef struct rp_fluid_def {
     rp_expression *velocity_field; /* of (x, y, z) giving three numbers, added; NULL: none */
     double drive[3];              /* pressure drop a length that drives the flow [Pa/m] */
     rp_fluid_wall wall[6];
+    int cookie;                   /* set by rp_default_fluid_def */
 } rp_fluid_def;
+
 /* ---- fibres: elastic rods, for methods that know them (contact) ---- */
 
 typedef enum rp_fibre_end { RP_FIBRE_FREE, RP_FIBRE_PINNED, RP_FIBRE_CLAMPED } rp_fibre_end;
@@ -184,6 +186,7 @@ typedef struct rp_fibres_def {
     double director[3];           /* the first axis of the section at the root; 0 0 0: any */
     double velocity[3];           /* at the start */
     char *colour;
+    int cookie;                   /* set by rp_default_fibres_def */
 } rp_fibres_def;
 
 RP_API rp_fibres_def rp_default_fibres_def(void);
@@ -328,8 +331,8 @@ RP_API rp_result rp_sim_set_body_user_data(rp_sim *sim, int body, void *data);
 RP_API void *rp_sim_body_user_data(const rp_sim *sim, int body); /* NULL when there is no such body */
 
 /* While *flag is not 0, a step is given up (RP_CANCELLED) by methods that can, in the midst of their work, and the simulation stays where
- * it was: it can be saved,
- * and go on as if nothing had been. Methods that cannot end their step first. NULL: never. The flag may be set by a signal handler or another thread. */
+ * it was: it can be saved, and go on as if nothing had been. Methods that cannot end their step first. NULL: never. The flag may be set by
+ * a signal handler or another thread. */
 RP_API void rp_sim_set_cancel(rp_sim *sim, const volatile int *flag);
 
 RP_API double rp_sim_time(const rp_sim *sim);

@@ -206,6 +206,7 @@ static rp_result check_fluid(const rp_sim_def *def)
 {
     if (!def->fluid)
         return RP_OK;
+    RP_TRY(rp__sim_check_cookie(def->fluid->cookie, "fluid"));
     rp_result result = rp__param_check(rp_fluid_table(), def->fluid);
     if (result != RP_OK)
         return rp__base_fail_prefix(result, "fluid: ");

@@ -48,6 +48,7 @@ rp_fibres_def rp_default_fibres_def(void)
     memset(&def, 0, sizeof def);
     rp__param_defaults(fibres_table, &def);
     def.body = def.tip_body = -1;
+    def.cookie = RP__SIM_COOKIE;
     return def;
 }
 
@@ -60,6 +61,7 @@ rp_result rp__sim_check_fibres(const rp_sim_def *def, const rp__method *method)
     double nodes = 0;
     for (int k = 0; k < def->fibres_count; k++) {
         const rp_fibres_def *f = &def->fibres[k];
+        RP_TRY(rp__sim_check_cookie(f->cookie, "fibres"));
         rp_result result = rp__param_check(fibres_table, f);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "fibres '%s': ", f->name ? f->name : "");

@@ -1,5 +1,6 @@
 /* The fluid between the grains: its tables and defaults. */
 #include "base/param.h"
+#include "sim/sim_internal.h"
 
 #include <repose/sim.h>
 #include <string.h>
@@ -53,5 +54,6 @@ rp_fluid_def rp_default_fluid_def(void)
     rp__param_defaults(fluid_table, &fluid);
     for (int f = 0; f < 6; f++)
         rp__param_defaults(wall_table, &fluid.wall[f]);
+    fluid.cookie = RP__SIM_COOKIE;
     return fluid;
 }

@@ -321,7 +321,7 @@ static void replays_to_the_byte(void **unused)
 {
     (void)unused;
     static const char *const methods[] = { "method: ballistic\n" ROOM, "method: nonsmooth\n" ROOM, "method: elastoplastic\n" ROOM, "method: pbd\n" ROOM,
-                                           "method: nonsmooth\nnonsmooth: {stress: dual}\n" ROOM };
+                                           "method: nonsmooth\nnonsmooth: {stress: node}\n" ROOM };
     for (int m = 0; m < 5; m++) {
         rp_sim *sim = make(methods[m]), *again = make(methods[m]), *third = make(methods[m]);
         rp_state states[10];

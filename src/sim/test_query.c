@@ -176,7 +176,7 @@ static void contacts_add_up(void **unused)
 {
     (void)unused;
     static const char *const methods[] = { "method: nonsmooth\n" TRAY("0.6"), "method: elastoplastic\n" TRAY("0.6"),
-                                           "method: ballistic\n" TRAY("0.6"), "method: nonsmooth\nnonsmooth: {stress: dual}\n" TRAY("0.6"),
+                                           "method: ballistic\n" TRAY("0.6"), "method: nonsmooth\nnonsmooth: {stress: node}\n" TRAY("0.6"),
                                            "method: pbd\n" TRAY("0.6"),       "method: contact\n" TRAY("0.6") };
     for (int m = 0; m < 6; m++) {
         rp_sim *sim = make(methods[m]), *plain = make(methods[m]);
@@ -221,11 +221,12 @@ static void contacts_add_up(void **unused)
         assert_float_equal(tray.normal_force[0], 0, 1e-9 * size);
         assert_float_equal(tray.friction_force[1], 0, 1e-9 * size);
         assert_true(tray.normal_force[1] < 0);
-        if (m < 2)
+        bool stresses = m < 2 || m == 3;
+        if (stresses)
             assert_true(tray.friction_force[0] > 0);
         assert_true(fabs(tray.friction_force[0]) <= 0.6 * size * (1 + 1e-9));
         double pressure[1], fill, at[3] = { 0.3, 0.13, 0 };
-        if (m < 2) {
+        if (stresses) {
             double stress[6];
             ok(rp_sim_sample(sim, "pressure", at, 1, pressure, &fill));
             assert_true(fill > 0.5 && pressure[0] > 0);
@@ -287,6 +288,120 @@ static void values_that_a_method_has_not_are_refused(void **unused)
     }
 }
 
+/* A bed at rest between slippery walls: sigma_yy = -rho g (depth), of the bulk or of the grains in it (query.h); nothing above it. */
+static void stresses_carry_the_weight(void **unused)
+{
+    (void)unused;
+    static const char bed[] = "domain: [0.4, 0.4]\ncell_size: 2 cm\nduration: 2 s\nframe_rate: 25\nwalls: {all: slip}\n"
+                              "material: {bulk_density: 1500, volume_fraction: 0.6, friction: 0.5, youngs_modulus: 100 kPa}\n"
+                              "grains: [{shape: {box: {lower: [0, 0], upper: [0.4, 0.2]}}, per_cell: 9, sampling: regular}]\n";
+    static const char *const methods[] = { "method: nonsmooth\n", "method: nonsmooth\nnonsmooth: {stress: node}\n", "method: elastoplastic\n" };
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s", methods[m], bed);
+        rp_sim *sim = make(text);
+        const double points[12] = { 0.13, 0.05, 0, 0.2, 0.09, 0, 0.27, 0.13, 0, 0.2, 0.3, 0 };
+        double now[24], stress[24] = { 0 }, fill[4];
+        while (rp_sim_time(sim) < 0.4) { /* the mean over two of the bed's oscillations: they last 4 H / c = 0.1 s where it is elastic */
+            rp_step_stats stats;
+            ok(rp_sim_step(sim, &stats));
+            ok(rp_sim_sample(sim, "stress", points, 4, now, fill));
+            for (int k = 0; k < 24 && stats.time > 0.2; k++)
+                stress[k] += now[k] * stats.dt / 0.2;
+        }
+        for (int i = 0; i < 3; i++) {
+            double right = -(m < 2 ? 2500 : 1500) * 9.81 * (0.2 - points[3 * i + 1]);
+            if (fabs(stress[6 * i + 1] - right) > 0.1 * fabs(right)) /* a cell is a tenth of the depth */
+                fail_msg("%s: at %g m the stress is %g Pa, not %g Pa", methods[m], points[3 * i + 1], stress[6 * i + 1], right);
+            assert_true(fill[i] > 0.8);
+        }
+        assert_true(fill[3] == 0 && stress[19] == 0);
+        rp_sim_destroy(sim);
+    }
+}
+
+static uint64_t fold(uint64_t hash, const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
+    return hash;
+}
+
+/* Every question, all answers into one number. */
+static uint64_t ask_all(rp_sim *sim)
+{
+    uint64_t hash = 14695981039346656037u;
+    const double from[3] = { 0.2, 0.2, 0.39 }, along[3] = { 0.1, 0.05, -1 }, low[3] = { 0.1, 0.1, 0 }, high[3] = { 0.4, 0.3, 0.3 };
+    rp_ray_hit hit;
+    memset(&hit, 0, sizeof hit);
+    ok(rp_sim_ray(sim, from, along, 2, RP_ASK_ALL, &hit));
+    assert_true(hit.what != 0);
+    hash = fold(hash, &hit.distance, sizeof hit.distance);
+    hash = fold(hash, &hit.particle, sizeof hit.particle);
+    int64_t indices[64], count = 0;
+    int bodies[8], body_count = 0, nearest = -1;
+    ok(rp_sim_grains_in_box(sim, low, high, indices, 64, &count));
+    hash = fold(hash, indices, sizeof *indices * (size_t)(count < 64 ? count : 64));
+    ok(rp_sim_bodies_in_box(sim, low, high, bodies, 8, &body_count));
+    hash = fold(hash, bodies, sizeof *bodies * (size_t)body_count);
+    double distance, normal[3], height, values[6], fill[2];
+    bool there;
+    ok(rp_sim_closest_body(sim, from, &nearest, &distance, normal));
+    hash = fold(fold(hash, &distance, sizeof distance), normal, sizeof normal);
+    ok(rp_sim_surface(sim, 0.2, 0.2, &height, &there));
+    assert_true(there);
+    hash = fold(hash, &height, sizeof height);
+    rp_sums sums;
+    memset(&sums, 0, sizeof sums);
+    ok(rp_sim_sums(sim, NULL, &sums));
+    hash = fold(hash, &sums, sizeof sums);
+    const double points[6] = { 0.2, 0.2, 0.05, 0.1, 0.2, 0.05 };
+    ok(rp_sim_sample(sim, "velocity", points, 2, values, fill));
+    hash = fold(fold(hash, values, sizeof values), fill, sizeof fill);
+    const rp_contact *list;
+    ok(rp_sim_contacts(sim, &list, &count));
+    for (int64_t i = 0; i < count; i++)
+        hash = fold(fold(hash, list[i].point, sizeof list[i].point), list[i].impulse, sizeof list[i].impulse);
+    return hash;
+}
+
+/* A driven run that is asked everything after each step has the bytes of one that nobody asks; and its replay gives the same answers. */
+static void asking_changes_nothing_and_replays(void **unused)
+{
+    (void)unused;
+    static const char *const methods[] = { "method: ballistic\n" ROOM, "method: nonsmooth\n" ROOM, "method: nonsmooth\nnonsmooth: {stress: node}\n" ROOM,
+                                           "method: elastoplastic\n" ROOM, "method: pbd\n" ROOM, "method: contact\n" ROOM,
+                                           "method: diphasic\nfluid: {density: 1000, viscosity: 1e-3}\n" ROOM };
+    enum { STEPS = 3 };
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        rp_sim *asked = make(methods[m]), *quiet = make(methods[m]), *again = make(methods[m]);
+        const double lean[3] = { 1, 0, -9 }, there[3] = { 0.39, 0.2, 0.02 };
+        uint64_t answers[STEPS];
+        ok(rp_sim_record_contacts(asked, true));
+        ok(rp_sim_record_contacts(again, true));
+        for (int i = 0; i < STEPS; i++) {
+            rp_sim *both[] = { asked, quiet };
+            for (int k = 0; k < 2; k++) {
+                ok(i == 0 ? rp_sim_set_body_target(both[k], PADDLE, there, still, RP_NEXT_STEP) : rp_sim_set_gravity(both[k], lean));
+                ok(rp_sim_step(both[k], NULL));
+            }
+            answers[i] = ask_all(asked);
+            assert_true(answers[i] == ask_all(asked)); /* twice the same */
+        }
+        if (hash_state(asked) != hash_state(quiet))
+            fail_msg("%.40s …: asking changed the run", methods[m]);
+        ok(rp_sim_replay(again, rp_sim_journal(asked)));
+        for (int i = 0; i < STEPS; i++) {
+            ok(rp_sim_step(again, NULL));
+            if (ask_all(again) != answers[i])
+                fail_msg("%.40s …: the replay answers otherwise after step %d", methods[m], i + 1);
+        }
+        rp_sim_destroy(asked);
+        rp_sim_destroy(quiet);
+        rp_sim_destroy(again);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +412,8 @@ int main(void)
         cmocka_unit_test(contacts_add_up),
         cmocka_unit_test(contacts_in_a_fluid),
         cmocka_unit_test(values_that_a_method_has_not_are_refused),
+        cmocka_unit_test(stresses_carry_the_weight),
+        cmocka_unit_test(asking_changes_nothing_and_replays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

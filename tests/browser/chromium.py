@@ -130,6 +130,26 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 
+    def check_controls(self):
+        """Every control that is seen is reached by Tab, and has a name for a screen reader. Returns how many there are."""
+        seen = ("[...document.querySelectorAll('button, input, select, [tabindex]')]"
+                ".filter(e => !e.disabled && e.offsetParent !== null && (e.type !== 'radio' || e.checked) && !e.closest('dialog'))")
+        self.evaluate("document.activeElement.blur()")
+        self.evaluate(f"window.seenControls = {seen}; window.reached = new Set(); document.addEventListener('focusin', e => reached.add(e.target))")
+        count = self.evaluate("seenControls.length")
+        for _ in range(count + 3):
+            self.key("Tab")
+        missing = self.evaluate("seenControls.filter(e => !reached.has(e)).map(e => e.id || e.textContent)")
+        self.evaluate("document.activeElement.blur()")
+        if missing:
+            raise AssertionError(f"Tab does not reach {missing}")
+        roles = ("button", "slider", "checkbox", "combobox", "spinbutton", "image", "img", "radio", "textbox", "listbox", "Canvas")
+        nameless = [node["role"]["value"] for node in self.call("Accessibility.getFullAXTree")["nodes"]
+                    if not node.get("ignored") and node.get("role", {}).get("value") in roles and not node.get("name", {}).get("value", "").strip()]
+        if nameless:
+            raise AssertionError(f"controls without a name for a screen reader: {nameless}")
+        return count
+
     def console_errors(self):
         """What went wrong in the page: errors on the console, exceptions, failed requests (but for those that were expected)."""
         wrong = []
@@ -175,6 +195,12 @@ class Server:
             self.process.kill()
             raise RuntimeError(f"no address from repose {' '.join(arguments)}")
         self.origin = self.url.split("/?")[0]
+
+    def kill(self):
+        """As if it had crashed."""
+        self.process.kill()
+        self.process.wait(300)
+        self.process.stdout.close()
 
     def stop(self):
         self.process.terminate()

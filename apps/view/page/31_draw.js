@@ -271,7 +271,7 @@ class Drawer {
   }
 
   grainUniforms(options) {
-    const f = this.frame, thin = Math.cbrt(f.stride), split = this.splitOf(options);
+    const f = this.frame, thin = thinnedSize(f.stride), split = this.splitOf(options);
     return { split, rough: split > 1 || f.flags & FLAG_FINE ? 0.16 : 0, values: f.flags & FLAG_VALUE ? 1 : 0, mixes: this.mixes, lower: f.lower, size: f.size, radius: f.radius * options.grainSize * thin, fine: f.flags & FLAG_FINE ? 1 : 0, slice: options.slice || [0, 0, 0, 1],
       colours: f.flags & FLAG_VALUE ? this.map : this.palette };
   }

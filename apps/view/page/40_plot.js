@@ -123,6 +123,9 @@ class Plot {
     g.lineTo(X(this.time), box.bottom);
     g.stroke();
     const now = this.valueAt(0, this.time);
+    for (const [name, value] of [['min', b.x[0]], ['max', b.x[1]], ['now', this.time]])
+      c.setAttribute(`aria-value${name}`, String(value));
+    c.setAttribute('aria-valuetext', `${shortNumber(this.time)} s${now === null ? '' : `: ${shortNumber(now)}`}`);
     c.setAttribute('aria-label', `${this.column} over time, from ${shortNumber(b.y[0])} to ${shortNumber(b.y[1])}${now === null ? '' : `, now ${shortNumber(now)}`}`);
   }
 

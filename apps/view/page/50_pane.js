@@ -131,6 +131,9 @@ class Pane {
     this.drawer.setFrame(f);
     this.note.textContent = [f.stride > 1 ? `thinned: ${f.count.toLocaleString('en')} of ${f.total.toLocaleString('en')} grains` : '',
       f.arrows ? `arrows: ${this.app.arrows}, at most ${shortNumber(f.arrows.longest)} ${this.app.units[this.app.arrows] || ''}` : ''].filter(t => t).join('; ');
+    if (this.run === 0)
+      for (const id of ['sand', 'grain-size'])
+        byId(id).parentElement.hidden = !f.total || id === 'sand' && this.scene.dim === 2;
     const what = f.total || !f.fibres ? `${f.total} grains` : `${f.fibres.count} fibres`;
     this.canvas.setAttribute('aria-label', `${this.scene.title || this.scene.name}: ${what} at ${f.time.toFixed(3)} s; arrow keys turn the view`);
     this.app.redraw();
@@ -242,7 +245,7 @@ class Pane {
   pick(at) {
     if (!this.frame)
       return -1;
-    return pickGrain(this.frame, ray(this.camera, this.aspect, at[0], at[1]), this.app.grainSize * Math.cbrt(this.frame.stride), p => this.kept(p));
+    return pickGrain(this.frame, ray(this.camera, this.aspect, at[0], at[1]), this.app.grainSize * thinnedSize(this.frame.stride), p => this.kept(p));
   }
 
   probe(at) {

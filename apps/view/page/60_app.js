@@ -104,14 +104,15 @@ class App {
     const vectors = scene.exported ? (scene.fluid ? ['fluid_velocity'] : []) : scene.fields.filter(f => f.components === 3 && f.name !== 'position').map(f => f.name);
     byId('arrows').replaceChildren(new Option('none', ''), ...vectors.map(n => new Option(n, n)));
     byId('arrows').value = this.arrows = scene.fluid && vectors.includes('fluid_velocity') ? 'fluid_velocity' : '';
+    byId('arrow-size').parentElement.hidden = !this.arrows;
     byId('h-arrows').parentElement.hidden = vectors.length === 0;
     this.setSand(scene.continuum);
-    byId('sand').parentElement.hidden = scene.dim === 2;
     byId('show-fibres').parentElement.hidden = !scene.fibres;
     byId('fine').parentElement.hidden = scene.mode !== 'play' || !(scene.fine > 0) || scene.dim === 2;
     const play = scene.mode === 'play';
     byId('play-tools').hidden = !play;
-    byId('back').hidden = false;
+    if (play) /* what one came for stands first, for the eye and for the Tab key */
+      byId('panel').prepend(byId('play-tools'));
     byId('slice-axis').querySelector('option[value="2"]').disabled = scene.dim === 2;
     byId('show-walls').checked = this.showWalls = false;
     byId('lock').parentElement.hidden = (scene.runs || 1) < 2;
@@ -159,6 +160,8 @@ class App {
     }
     else if (m.type === 'state')
       this.tools.onstate(m);
+    else if (m.type === 'busy')
+      this.tools.onbusy(m);
     else if (m.type === 'error')
       this.say(m.text, true);
   }
@@ -276,6 +279,7 @@ class App {
   setArrows(name) {
     this.arrows = name;
     byId('arrows').value = name;
+    byId('arrow-size').parentElement.hidden = !name;
     this.colourKey = this.keyOfColour();
     for (const p of this.panes) {
       p.source.send({ type: 'arrows', field: name });
@@ -304,7 +308,7 @@ class App {
   drawLegend() {
     const shown = this.field !== 'material' && this.range, scene = this.first && this.first.scene;
     byId('legend').classList.toggle('off', !shown);
-    byId('low').disabled = byId('high').disabled = byId('auto').disabled = this.field === 'material';
+    byId('range').hidden = this.field === 'material';
     if (!shown || !scene)
       return;
     const g = byId('legend-bar').getContext('2d');

@@ -84,7 +84,8 @@ Object.assign(App.prototype, {
   },
 
   listKeys() {
-    const list = this.live ? [...KEYS, ...PLAY_KEYS, ...this.tools.keyTexts()] : KEYS;
+    const free = ([key, text]) => [key.length === 1 && this.tools.isTaken(key) ? `Shift+${key}` : key, text];
+    const list = this.live ? [...this.tools.keyTexts(), ...[...PLAY_KEYS, ...KEYS].map(free)] : KEYS;
     byId('key-list').replaceChildren(...list.flatMap(([key, text]) => {
       const dt = document.createElement('dt'), dd = document.createElement('dd');
       dt.textContent = key;
@@ -112,6 +113,12 @@ Object.assign(App.prototype, {
   /* A control that has the focus keeps the keys it understands. */
   belongsTo(element, event) {
     const tag = element && element.tagName;
+    if (element === byId('plot') && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) {
+      if (event.type === 'keydown')
+        this.stepFrames(event.key === 'ArrowLeft' ? -1 : 1);
+      event.preventDefault();
+      return true;
+    }
     if (byId('keys').open)
       return true;
     if (tag === 'INPUT' && element.type === 'number')

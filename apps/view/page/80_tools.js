@@ -134,6 +134,8 @@ class Tools {
     const controls = this.scene && this.scene.controls || [];
     let used = false;
     controls.forEach((c, k) => {
+      if (down && event.shiftKey) // so the page's own meaning of the key is still there
+        return;
       const more = this.isKey(c.more, event), less = this.isKey(c.less, event);
       if (!more && !less)
         return;
@@ -163,6 +165,11 @@ class Tools {
       return true;
     }
     return false;
+  }
+
+  /* A key that a control of the scene has taken has the page's own meaning with Shift. */
+  isTaken(key) {
+    return (this.scene && this.scene.controls || []).some(c => [c.more, c.less].some(name => name && name.toLowerCase() === key.toLowerCase()));
   }
 
   keyTexts() {
@@ -243,6 +250,9 @@ class Tools {
 
   onstate(m) {
     const app = this.app, pane = this.pane;
+    if (this.busy)
+      app.say('connected', false);
+    this.busy = false;
     this.factor = m.factor;
     this.paused = m.paused;
     this.step = m.step;
@@ -262,8 +272,14 @@ class Tools {
     app.updateClock();
   }
 
+  /* A step that takes long. */
+  onbusy(m) {
+    this.busy = true;
+    this.app.say(`a step is under way: ${m.seconds.toFixed(0)} s`, false);
+  }
+
   factsText() {
-    return this.factor === null || this.factor === undefined ? '' : `, ${this.factor.toFixed(2)}× real time, ${this.stepMs ? this.stepMs.toFixed(1) : '–'} ms a step`;
+    return this.factor === null || this.factor === undefined ? '' : `, ${this.factor < 0.1 ? shortNumber(this.factor) : this.factor.toFixed(2)}× real time, ${this.stepMs ? this.stepMs.toFixed(1) : '–'} ms a step`;
   }
 }
 
