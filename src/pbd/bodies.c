@@ -87,7 +87,6 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
             b->w[c] *= s->mean_mass;
         rp__vec3_store(b->d, rp__vec3_scale(s->h, body->velocity));
         rp__vec3_store(b->d + 3, rp__vec3_scale(s->h, body->omega));
-        memcpy(b->d_alone, b->d, sizeof b->d);
     }
     rp__pbd_place_beads(s, world);
     return keep_clearances(s, world);

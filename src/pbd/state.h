@@ -88,7 +88,6 @@ typedef struct rp__pbd_body {
     double lower[3], upper[3]; /* where contacts with it may be */
     double w[36];          /* free: inverse mass × mean mass of grains, linear then angular */
     double d[6];           /* free: displacement and turn of the step [m, rad] */
-    double d_alone[6];     /* without contacts */
 } rp__pbd_body;
 
 /* Balls that stand for bodies: along their surfaces (`boundary: particles`), or filling free ones that are kept rigid by matching their

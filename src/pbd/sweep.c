@@ -157,20 +157,18 @@ static void alone_chunk(void *context, int64_t begin, int64_t end, int worker)
         memcpy(s->alone[k], s->u[k], sizeof s->alone[k]);
 }
 
-/* Work of the surface of a touch on its grain: p·s; of a free body, with its mean way there. */
+/* Work of the surface of a touch on its grain: p·s. */
 static double work_of_touch(const rp__pbd *s, const rp__pbd_touch *t, double w)
 {
     rp__vec3 p = rp__vec3_scale(1 / w, rp__vec3_axpy(t->l, rp__vec3_load(t->n), rp__vec3_load(t->t))), way = rp__vec3_load(t->s);
     if (t->free >= 0) {
         const rp__pbd_body *b = &s->bodies[t->free];
-        rp__vec3 linear = rp__vec3_add(rp__vec3_load(b->d), rp__vec3_load(b->d_alone));
-        rp__vec3 turn = rp__vec3_add(rp__vec3_load(b->d + 3), rp__vec3_load(b->d_alone + 3));
-        way = rp__vec3_scale(0.5, rp__vec3_add(linear, rp__vec3_cross(turn, way)));
+        way = rp__vec3_add(rp__vec3_load(b->d), rp__vec3_cross(rp__vec3_load(b->d + 3), way));
     }
     return rp__vec3_dot(p, way);
 }
 
-/* partial: what grains gained beyond the work of surfaces, and what there was. */
+/* partial: work of contacts on grains beyond that of surfaces, and what moves about. */
 static void made_by_grains(void *context, int64_t begin, int64_t end, double *partial)
 {
     const rp__pbd *s = context;
@@ -179,7 +177,7 @@ static void made_by_grains(void *context, int64_t begin, int64_t end, double *pa
         double before = rp__vec3_dot(alone, alone), w = s->u[k][3];
         if (!(w > 0))
             continue;
-        partial[0] += (rp__vec3_dot(u, u) - before) / (2 * w);
+        partial[0] += rp__vec3_dot(rp__vec3_sub(u, alone), u) / w;
         partial[1] += before / (2 * w);
         for (int32_t m = 0; m < s->touch.count[k]; m++) {
             double given = work_of_touch(s, &s->touch.all[s->touch.first[k] + m], w);
@@ -206,19 +204,21 @@ static void made_by_beads(void *context, int64_t begin, int64_t end, double *par
         }
 }
 
-/* Contacts that hold, e·n + g >= 0, and slip against friction take energy away, or give the work of surfaces that go their way:
+/* The work of contacts on what touches, sum m p·u - sum m (l n + t)·s, p = u - u° with u° without contacts and s the way of the surface, is the sum of
+ * (l n + t)·e over all of them, e the way of one against the other. It is never above zero where they hold, l (e·n + g) = 0, and slip
+ * against friction; and it bounds what a step makes, since
  *
- *     sum m (|u|² - |u°|²) / 2 + sum P·(d + d°) / 2  <=  sum m (l n + t)·s,      u°, d° without contacts, P the impulse on a body
+ *     (|u|² - |h v|²) / 2 - h² g·u  =  p·u - |u - h v|² / 2.
  *
- * (in masses relative to the mean). Sweeps that ended early break it where more is remembered than the step needs: when a heavy body was
- * stopped by light grains, or surfaces that closed on a grain open again. */
+ * Sweeps that ended early break it where more is remembered than the step needs: when a heavy body was stopped by light grains, or
+ * surfaces that closed on grains open again. */
 static bool makes_energy(rp__pbd *s)
 {
     double made[2], beads[2] = { 0, 0 };
     rp__exec_sum(s->n, 2048, 2, made_by_grains, s, made);
     if (s->beads.count)
         rp__exec_sum(s->groups, 512, 2, made_by_beads, s, beads);
-    return made[0] + beads[0] > 1e-6 * (made[1] + beads[1]); /* forces are in single precision */
+    return made[0] + beads[0] > RP_PBD_MADE * (made[1] + beads[1]);
 }
 
 /* The sweeps of a step are made again, at most MORE times, as long as it makes energy. */
