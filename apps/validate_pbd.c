@@ -237,7 +237,7 @@ static bool one_silo(validation *v, double fill, double wall, int seed, double *
     return good;
 }
 
-enum { FILLINGS = 4 };
+enum { FILLINGS = 12 };
 
 /* The mean of several fillings: few grains across carry a load that differs by a tenth from one to the next. */
 static bool silo_load(validation *v, double fill, double wall, double *load, double *weight, double *height)
