@@ -2,6 +2,7 @@
 #ifndef RP_PBD_ROWS_H
 #define RP_PBD_ROWS_H
 
+#include "math/lane_bits.h" /* vectors wider than the machine has travel between static functions alone */
 #include "pbd/state.h"
 
 typedef rp__pbd_real rp__pbd_four __attribute__((vector_size(4 * sizeof(rp__pbd_real))));
