@@ -87,7 +87,6 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
             b->w[c] *= s->mean_mass;
         rp__vec3_store(b->d, rp__vec3_scale(s->h, body->velocity));
         rp__vec3_store(b->d + 3, rp__vec3_scale(s->h, body->omega));
-        memcpy(b->d_alone, b->d, sizeof b->d);
     }
     rp__pbd_place_beads(s, world);
     return keep_clearances(s, world);
@@ -145,45 +144,7 @@ rp_result rp__pbd_list_loose(rp__pbd *s)
                 return RP_OUT_OF_MEMORY;
             s->loose[s->loose_count++] = (rp__pbd_loose){ at, (int32_t)k };
         }
-    if (s->loose_count == 0)
-        return RP_OK;
-    if (!rp__base_grow(&s->alone, &s->alone_capacity, s->n, sizeof *s->alone))
-        return RP_OUT_OF_MEMORY;
-    for (int64_t k = 0; k < s->n; k++)
-        memcpy(s->alone[k], s->u[k], sizeof s->alone[k]);
     return RP_OK;
-}
-
-/* Contacts that hold, e·n + g >= 0, and slip against friction take energy away, or give the work of surfaces that go their way:
- *
- *     sum m (|u|² - |u°|²) / 2 + sum P·(d + d°) / 2  <=  sum m (l n + t)·s,      u°, d° without contacts, P the impulse on a body
- *
- * (in masses relative to the mean). Sweeps that ended early break it when a heavy body was stopped by light grains: what stopped it is
- * remembered, and acts once more. */
-bool rp__pbd_makes_energy(const rp__pbd *s)
-{
-    double made = 0, all = 0;
-    for (int64_t k = 0; k < s->n; k++) {
-        rp__vec3 u = rp__vec3_load(s->u[k]), alone = rp__vec3_load(s->alone[k]);
-        double before = rp__vec3_dot(alone, alone), w = s->u[k][3];
-        if (!(w > 0))
-            continue;
-        made += (rp__vec3_dot(u, u) - before) / (2 * w);
-        all += before / (2 * w);
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
-            rp__vec3 p = rp__vec3_scale(1 / w, rp__vec3_axpy(t->l, rp__vec3_load(t->n), rp__vec3_load(t->t))), way = rp__vec3_load(t->s);
-            if (t->free >= 0) { /* P·d: minus the impulse times the mean way of the body there */
-                const rp__pbd_body *b = &s->bodies[t->free];
-                rp__vec3 linear = rp__vec3_add(rp__vec3_load(b->d), rp__vec3_load(b->d_alone));
-                rp__vec3 turn = rp__vec3_add(rp__vec3_load(b->d + 3), rp__vec3_load(b->d_alone + 3));
-                way = rp__vec3_scale(0.5, rp__vec3_add(linear, rp__vec3_cross(turn, way)));
-            }
-            made -= rp__vec3_dot(p, way);
-            all += fabs(rp__vec3_dot(p, way));
-        }
-    }
-    return made > 1e-6 * all; /* forces are in single precision */
 }
 
 static void visit_one(rp__pbd *s, const rp__pbd_loose *at, bool warm)

@@ -24,4 +24,8 @@
 /* Overlap that is left alone, as a part of the diameter: a contact that just opened and closed would lose its force. */
 #define RP_PBD_SLOP 0.005
 
+/* Work of contacts that makes the sweeps of a step go on, as a part of the energy of the displacements without contacts (sweep.c). The exact bound is
+ * zero; a bed at rest has rounding on either side of it, and beds that settle a little of either sign. */
+#define RP_PBD_MADE 0.05
+
 #endif

@@ -5,7 +5,7 @@
  * before left: the normal is that of the beginning; l and t come from the same pair of the step before, scaled by (h / h_old)² since
  * they are forces times h², t turned into the new tangent plane. */
 #include "pbd/closure.h"
-#include "pbd/state.h"
+#include "pbd/rows.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -115,13 +115,28 @@ double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j)
     return s->mu[s->material[i] * s->kinds + s->material[j]];
 }
 
+typedef double four __attribute__((vector_size(32)));
+typedef double any_four __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
+
+/* x_i - x_j of the four pairs from lane k on, as planes. */
+static void differences(const rp__pbd *s, const rp__pbd_wide *w, int k, double d[3][RP_PBD_LANES])
+{
+    four r[4];
+    for (int m = 0; m < 4; m++)
+        r[m] = *(const any_four *)s->x[w->i[k + m]] - *(const any_four *)s->x[w->j[k + m]];
+    four a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6), b = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
+    four c = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7), e = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+    *(any_four *)&d[0][k] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    *(any_four *)&d[1][k] = __builtin_shufflevector(c, e, 0, 1, 4, 5);
+    *(any_four *)&d[2][k] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+
 /* n and the gap |x_ij| - 2 r; returns the least gap. */
 static double set_geometry(const rp__pbd *s, rp__pbd_wide *w)
 {
     double d[3][RP_PBD_LANES], length[RP_PBD_LANES], least = INFINITY;
-    for (int k = 0; k < RP_PBD_LANES; k++)
-        for (int c = 0; c < 3; c++)
-            d[c][k] = s->x[w->i[k]][c] - s->x[w->j[k]][c];
+    for (int k = 0; k < RP_PBD_LANES; k += 4)
+        differences(s, w, k, d);
 #pragma omp simd
     for (int k = 0; k < RP_PBD_LANES; k++)
         length[k] = sqrt(d[0][k] * d[0][k] + d[1][k] * d[1][k] + d[2][k] * d[2][k]);
@@ -146,20 +161,32 @@ static double set_geometry(const rp__pbd *s, rp__pbd_wide *w)
     return least;
 }
 
+typedef rp__pbd_four any_force __attribute__((aligned(sizeof(rp__pbd_real)), may_alias));
+
 /* Forces of the step before; slipped[]: the pair slipped then, or is new. */
 static void set_memory(const work *w, rp__pbd_wide *wide, bool slipped[RP_PBD_LANES])
 {
+    static const rp__pbd_force none = { .l = 0 };
     const rp__pbd *s = w->s;
-    rp__pbd_real scale = (rp__pbd_real)w->scale;
+    rp__pbd_real scale = (rp__pbd_real)w->scale, sign[RP_PBD_LANES], f[4][RP_PBD_LANES];
+    const rp__pbd_force *from[RP_PBD_LANES];
+    rp__pbd_eight rows[4];
     for (int k = 0; k < RP_PBD_LANES; k++) {
-        static const rp__pbd_force none = { .l = 0 };
         int32_t before = wide->pair[k] < 0 ? -1 : s->before[wide->pair[k]];
-        const rp__pbd_force *f = before < 0 ? &none : &s->old.force[before >> 1];
-        rp__pbd_real sign = before & 1 ? -scale : scale;
-        slipped[k] = !(f->l > 0);
-        wide->l[k] = scale * (f->l < 0 ? -f->l : f->l);
+        from[k] = before < 0 ? &none : &s->old.force[before >> 1];
+        sign[k] = before & 1 ? -scale : scale;
+    }
+    for (int k = 0; k < 4; k++)
+        rows[k] = rp__pbd_two_rows(*(const any_force *)from[k], *(const any_force *)from[k + 4]);
+    rp__pbd_transpose(rows);
+    memcpy(f, rows, sizeof f);
+    for (int k = 0; k < RP_PBD_LANES; k++)
+        slipped[k] = !(f[0][k] > 0);
+#pragma omp simd
+    for (int k = 0; k < RP_PBD_LANES; k++) {
+        wide->l[k] = scale * (f[0][k] < 0 ? -f[0][k] : f[0][k]);
         for (int c = 0; c < 3; c++)
-            wide->t[c][k] = sign * f->t[c];
+            wide->t[c][k] = sign[k] * f[1 + c][k];
     }
 #pragma omp simd
     for (int k = 0; k < RP_PBD_LANES; k++) {

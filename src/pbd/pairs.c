@@ -2,7 +2,7 @@
  *
  * Taken is a pair that is nearer than the ranges of its grains at the beginning of the step, or where the step would bring it. Grains look at those before
  * them in the order of cells: three rows of the layer before, the row before and their own. A row of cells is a run of grains, seen
- * eight at a time. */
+ * sixteen at a time. */
 #include "pbd/state.h"
 
 #include "base/error.h"
@@ -15,7 +15,8 @@
 
 enum { MOST_NEAR = 512 }; /* of one grain; more are left out: there is no room for so many but in one point */
 
-typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float any_wide __attribute__((vector_size(64), aligned(4), may_alias));
+typedef rp__lanes_float16 wide;
 typedef int32_t eight_int __attribute__((vector_size(32), aligned(4), may_alias));
 
 typedef struct work {
@@ -67,30 +68,31 @@ static int32_t find_before(const rp__pbd_table *old, int32_t a, int32_t b)
     return -1;
 }
 
+static inline wide load(const float *from)
+{
+    return *(const any_wide *)from;
+}
+
 /* Grains before i in its neighbourhood that are near now or will be: their numbers into `near`. */
-static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 8])
+static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 16])
 {
     const rp__pbd *s = w->s;
     float *const *place = s->place;
-    const float x[6] = { place[0][i], place[1][i], place[2][i], place[3][i], place[4][i], place[5][i] };
+    const float x[6] = { place[0][i], place[1][i], place[2][i], place[3][i], place[4][i], place[5][i] }, range = s->range[i];
     int found = 0;
     for (int64_t row = 0; row < 5; row++) { /* three rows of the layer before, the row before, its own */
         int64_t across = row < 3 ? (row - 1) * s->cells[2] - s->cells[1] * s->cells[2] : (row - 4) * s->cells[2];
         int64_t cell = s->home[i] + across, end = s->cell_first[cell + 2];
         end = end < i ? end : i;
-        for (int64_t j = s->cell_first[cell - 1]; j < end; j += 8) {
-            eight d[6];
+        for (int64_t j = s->cell_first[cell - 1]; j < end; j += 16) {
+            wide d[6], reach = load(s->range + j) + range;
             for (int c = 0; c < 6; c++)
-                d[c] = *(const eight *)(place[c] + j) - x[c];
-            eight reach = *(const eight *)(s->range + j) + s->range[i];
+                d[c] = load(place[c] + j) - x[c];
             reach *= reach;
-            eight_int near_now = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < reach;
-            eight_int near_then = d[3] * d[3] + d[4] * d[4] + d[5] * d[5] < reach;
-            uint32_t bits = rp__lanes_bits8(near_now | near_then);
-            if (end - j < 8)
-                bits &= (1u << (end - j)) - 1;
-            for (; bits; bits &= bits - 1)
-                near[found++] = (int32_t)j + __builtin_ctz(bits);
+            uint32_t bits = rp__lanes_less16(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], reach) |
+                            rp__lanes_less16(d[3] * d[3] + d[4] * d[4] + d[5] * d[5], reach);
+            bits &= end - j < 16 ? (1u << (end - j)) - 1 : 0xffff;
+            found += rp__lanes_list16(bits, (int32_t)j, near + found);
             if (found >= MOST_NEAR)
                 return MOST_NEAR;
         }
@@ -141,7 +143,7 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         const rp__pbd_slab *slab = &s->slabs[b];
         int64_t next = slab->begin * s->now.room, last = slab->end * s->now.room;
         for (int64_t i = slab->begin; i < slab->end; i++) {
-            int32_t near[MOST_NEAR + 8];
+            int32_t near[MOST_NEAR + 16];
             int found = candidates(w, i, near);
             s->now.first[i] = next;
             if (found > last - next) {

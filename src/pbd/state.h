@@ -88,7 +88,6 @@ typedef struct rp__pbd_body {
     double lower[3], upper[3]; /* where contacts with it may be */
     double w[36];          /* free: inverse mass × mean mass of grains, linear then angular */
     double d[6];           /* free: displacement and turn of the step [m, rad] */
-    double d_alone[6];     /* without contacts */
 } rp__pbd_body;
 
 /* Balls that stand for bodies: along their surfaces (`boundary: particles`), or filling free ones that are kept rigid by matching their
@@ -120,7 +119,7 @@ typedef struct rp__pbd {
     int32_t *cell;         /* of the grains as they lie in the store */
     double (*x)[4];        /* place at the beginning of the step */
     double (*u)[4];        /* displacement, and w = mean mass / mass */
-    double (*alone)[3];    /* displacement without contacts; with free bodies only */
+    double (*alone)[3];    /* displacement without contacts */
     int64_t alone_capacity;
     double (*push)[4];     /* displacement that takes overlaps away, and w */
     float *place[6];       /* where it is and, from 3 on, where the step would bring it, from the origin of the cells */
@@ -192,7 +191,6 @@ rp__vec3 rp__pbd_body_way(const rp__pbd *s, const rp__body *body, rp__vec3 x); /
 void rp__pbd_loosen(const rp__pbd *s, int64_t grain, rp__pbd_touch *t);         /* sets the shares of a touch with a free body */
 rp_result rp__pbd_list_loose(rp__pbd *s);
 void rp__pbd_visit_loose(rp__pbd *s, bool warm);
-bool rp__pbd_makes_energy(const rp__pbd *s); /* whether the displacements have more than contacts can give */
 double rp__pbd_surface_friction(const rp_surface *surface);
 void rp__pbd_surface_forces(rp__pbd *s, rp__world *world);
 

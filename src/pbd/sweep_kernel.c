@@ -9,7 +9,7 @@
  *
  * The displacements u and their changes are doubles, and both grains of a pair get the same p: momentum is kept to their rounding
  * whatever the precision of n, l and t. */
-#include "pbd/state.h"
+#include "pbd/rows.h"
 
 #include "math/lane_bits.h"
 
@@ -17,8 +17,9 @@
 
 typedef double four __attribute__((vector_size(32)));
 typedef double any_four __attribute__((vector_size(32), may_alias));
-typedef rp__pbd_real four_real __attribute__((vector_size(4 * sizeof(rp__pbd_real))));
-typedef rp__pbd_real eight __attribute__((vector_size(8 * sizeof(rp__pbd_real))));
+typedef rp__pbd_four four_real;
+typedef rp__pbd_four any_four_real __attribute__((aligned(sizeof(rp__pbd_real)), may_alias));
+typedef rp__pbd_eight eight;
 typedef rp__pbd_real any_eight __attribute__((vector_size(8 * sizeof(rp__pbd_real)), aligned(sizeof(rp__pbd_real)), may_alias));
 typedef int32_t eight_int __attribute__((vector_size(32)));
 
@@ -47,17 +48,12 @@ static inline four_real difference(double (*u)[4], const rp__pbd_wide *w, int la
     return __builtin_convertvector((four)*place(u, w->i[lane]) - (four)*place(u, w->j[lane]), four_real);
 }
 
-/* e of the eight pairs: rows of lanes k and k + 4 side by side, then transposed in both halves. */
-static inline void gather(double (*u)[4], const rp__pbd_wide *w, eight e[3])
+/* e of the eight pairs. */
+static inline void gather(double (*u)[4], const rp__pbd_wide *w, eight e[4])
 {
-    eight r[4];
     for (int k = 0; k < 4; k++)
-        r[k] = __builtin_shufflevector(difference(u, w, k), difference(u, w, k + 4), 0, 1, 2, 3, 4, 5, 6, 7);
-    eight a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13), b = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
-    eight c = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15), d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    e[0] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-    e[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-    e[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
+        e[k] = rp__pbd_two_rows(difference(u, w, k), difference(u, w, k + 4));
+    rp__pbd_transpose(e);
 }
 
 static inline void move(double (*u)[4], int32_t i, int32_t j, four_real p)
@@ -69,11 +65,8 @@ static inline void move(double (*u)[4], int32_t i, int32_t j, four_real p)
 
 static inline void scatter(double (*u)[4], const rp__pbd_wide *w, const eight p[3])
 {
-    eight zero = { 0 };
-    eight a = __builtin_shufflevector(p[0], p[1], 0, 8, 1, 9, 4, 12, 5, 13), b = __builtin_shufflevector(p[2], zero, 0, 8, 1, 9, 4, 12, 5, 13);
-    eight c = __builtin_shufflevector(p[0], p[1], 2, 10, 3, 11, 6, 14, 7, 15), d = __builtin_shufflevector(p[2], zero, 2, 10, 3, 11, 6, 14, 7, 15);
-    eight r[4] = { __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13), __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15),
-                   __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13), __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15) };
+    eight r[4] = { p[0], p[1], p[2], { 0 } };
+    rp__pbd_transpose(r);
     for (int k = 0; k < 4; k++) {
         move(u, w->i[k], w->j[k], __builtin_shufflevector(r[k], r[k], 0, 1, 2, 3));
         move(u, w->i[k + 4], w->j[k + 4], __builtin_shufflevector(r[k], r[k], 4, 5, 6, 7));
@@ -103,7 +96,7 @@ void rp__pbd_groups_visit(rp__pbd_wide *wide, int64_t begin, int64_t end, double
 {
     const eight zero = { 0 }, one = zero + 1;
     for (rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
-        eight e[3], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) }, t[3], q[3];
+        eight e[4], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) }, t[3], q[3];
         gather(u, w, e);
         eight along = e[0] * n[0] + e[1] * n[1] + e[2] * n[2], l = load(w->l), inv = load(w->inv);
         eight gap = load(w->gap);
@@ -140,7 +133,7 @@ void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, d
 {
     const eight zero = { 0 };
     for (const rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
-        eight over = -slop - load(w->gap), e[3], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) };
+        eight over = -slop - load(w->gap), e[4], n[3] = { load(w->n[0]), load(w->n[1]), load(w->n[2]) };
         if (!rp__lanes_bits8(over > zero))
             continue;
         gather(p, w, e);
@@ -156,13 +149,16 @@ void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, d
 void rp__pbd_groups_keep(const rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_force *to)
 {
     for (const rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
-        eight l = load(w->l), most = load(w->mu) * l, square = { 0 };
-        for (int c = 0; c < 3; c++)
-            square += load(w->t[c]) * load(w->t[c]);
-        l = pick(square < 0.998f * most * most, l, -l);
-        for (int k = 0; k < RP_PBD_LANES; k++)
+        eight f[4] = { load(w->l), load(w->t[0]), load(w->t[1]), load(w->t[2]) };
+        eight most = load(w->mu) * f[0], square = f[1] * f[1] + f[2] * f[2] + f[3] * f[3];
+        f[0] = pick(square < 0.998f * most * most, f[0], -f[0]);
+        rp__pbd_transpose(f);
+        for (int k = 0; k < 4; k++) {
             if (w->pair[k] >= 0)
-                to[w->pair[k]] = (rp__pbd_force){ l[k], { w->t[0][k], w->t[1][k], w->t[2][k] } };
+                *(any_four_real *)&to[w->pair[k]] = __builtin_shufflevector(f[k], f[k], 0, 1, 2, 3);
+            if (w->pair[k + 4] >= 0)
+                *(any_four_real *)&to[w->pair[k + 4]] = __builtin_shufflevector(f[k], f[k], 4, 5, 6, 7);
+        }
     }
 }
 

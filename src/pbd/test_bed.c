@@ -79,7 +79,7 @@ static void bowl_rests(void **unused)
     rp_step_stats stats;
     const rp__particles *p = &sim->particles;
     assert_true(p->count > 4000);
-    run(sim, 400, &stats); /* 2 s */
+    run(sim, 600, &stats); /* 3 s */
     double moving = 0, weight = 0;
     for (int64_t i = 0; i < p->count; i++) {
         weight += 9.81 * p->mass[i];
