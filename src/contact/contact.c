@@ -23,7 +23,7 @@ static const rp_param table[] = {
     { "sieve", RP_TEXT, AT(sieve), 0, 0, 0, "", "sieve curve: sizes with the part of the volume that passes, '1 mm 0, 2 mm 0.6, 4 mm 1'", "" },
     { "restitution", RP_REAL, AT(restitution), 0, 0, 1, "", "normal speed kept in an impact of grains", NULL },
     { "rolling_friction", RP_REAL, AT(rolling_friction), 0, 0, 10, "", "moment that resists rolling, over normal force and radius", NULL },
-    { "push", RP_REAL, AT(push), 0.2, 0, 1, "", "part of an overlap that is taken away in a step", NULL },
+    { "push", RP_REAL, AT(push), 0.2, 0, 1, "", "part of an overlap that is taken away in a step, by displacements without speed", NULL },
     { "overlap", RP_REAL, AT(overlap), 1e-3, 0, 1, "",
       "distance, over the radius, within which surfaces touch, apart or overlapping: nothing is asked to close or to part", NULL },
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "mean residual of Coulomb's law that is accepted, relative", NULL },
@@ -50,7 +50,7 @@ static const rp_field_info fields[] = {
 
 static const char *const extra_names[] = { "contacts", "penetration_worst", "penetration_mean", "missed", "rotation_energy", "fibre_kinetic",
                                            "fibre_elastic", "fibre_potential", "fibre_stretch", NULL };
-static const char *const phase_names[] = { "free", "find", "assemble", "solve", "move", NULL };
+static const char *const phase_names[] = { "free", "find", "assemble", "solve", "separate", "move", NULL };
 
 /* ---- life ---- */
 
@@ -207,18 +207,34 @@ static void turn_grain(const rp__contact_grains *g, int64_t i, double dt)
         g->spin[a][i] = out[a];
 }
 
+/* Turns a capsule by what parts it from others; its spin about the axis and across it stays. */
+static void shift_axis(const rp__contact_grains *g, int64_t i, rp__vec3 turn)
+{
+    if (g->slenderness <= 0 || rp__vec3_dot(turn, turn) == 0)
+        return;
+    rp__quat q = rp__quat_from_vector(turn);
+    for (int k = 0; k < 2; k++) {
+        double *const *to = k == 0 ? g->axis : g->spin, out[3];
+        rp__vec3 a = rp__quat_rotate(q, rp__vec3_make(to[0][i], to[1][i], to[2][i]));
+        rp__vec3_store(out, k == 0 ? rp__vec3_unit(a, a) : a);
+        for (int c = 0; c < 3; c++)
+            to[c][i] = out[c];
+    }
+}
+
 static void move_grains(rp__contact_state *s, rp__world *world, double dt)
 {
     rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
-    const double *v = s->system.velocity;
+    const double *v = s->system.velocity, *shift = s->system.shift;
     for (int64_t i = 0; i < g.count; i++) {
         for (int a = 0; a < s->dim; a++) {
             g.v[a][i] = v[6 * i + a];
-            g.x[a][i] += dt * v[6 * i + a];
+            g.x[a][i] += dt * (v[6 * i + a] + shift[6 * i + a]);
         }
         for (int a = 0; a < 3; a++)
             g.spin[a][i] = v[6 * i + 3 + a];
         turn_grain(&g, i, dt);
+        shift_axis(&g, i, rp__vec3_scale(dt, rp__vec3_load(shift + 6 * i + 3)));
     }
 }
 
@@ -230,7 +246,7 @@ static rp_result move_fibres(rp__contact_state *s, double dt)
         double *step = s->system.product + f->first;
         memcpy(f->rod->velocity, s->system.velocity + f->first, (size_t)n * sizeof *step);
         for (int i = 0; i < n; i++)
-            step[i] = dt * f->rod->velocity[i];
+            step[i] = dt * (f->rod->velocity[i] + s->system.shift[f->first + i]);
         if (!rp__rod_move(f->rod, step))
             return rp__base_fail(RP_DIVERGED, "fibre %lld of '%s' has a segment that vanished or turned over within one step; a smaller dt_max may help",
                                  (long long)k, f->def->name);
@@ -301,9 +317,11 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
         rp__body *body = &world->bodies[b];
         if (!body->present || body->def.kind != RP_BODY_FREE)
             continue;
-        const double *v = s->system.velocity + 6 * (world->particles->count + b);
+        const double *v = s->system.velocity + 6 * (world->particles->count + b), *shift = s->system.shift + 6 * (world->particles->count + b);
         body->velocity = rp__vec3_load(v);
         body->omega = rp__vec3_load(v + 3);
+        body->shift = rp__vec3_add(body->shift, rp__vec3_load(shift));
+        body->turn = rp__vec3_add(body->turn, rp__vec3_load(shift + 3));
         rp__body_predict(body, dt);
     }
     move_grains(s, world, dt);

@@ -194,6 +194,23 @@ static void keep_side(const search *q, rp__contact_candidate *c, const rp__colli
     }
 }
 
+/* Whether another segment of its fibre, next to the end `place` of segment `item`, is nearer to `other` (as near: the one that comes first
+ * counts). Where they overlap, this is then no place where the distance of the two is least: it would be the same contact twice, with two
+ * normals which, where axes nearly meet, may be opposed. (Apart both stay: each is a way to pass.) */
+static bool neighbour_is_nearer(const search *q, int32_t item, int32_t other, double place, const rp__collide_capsule *with, rp__vec3 move, double distance)
+{
+    int edge;
+    if (item < q->grains.count || (place > 0 && place < 1))
+        return false;
+    const rp__contact_fibre *f = fibre_of_item(q->s, q->grains.count, item, &edge);
+    int step = place <= 0 ? -1 : 1, first = rp__rod_first(f->rod), last = first + rp__rod_nodes(f->rod) - 2;
+    if (edge + step < first || edge + step > last || skip(q, item + step < other ? item + step : other, item + step < other ? other : item + step))
+        return false;
+    rp__collide_capsule next = segment(f, edge + step);
+    double s, t, d = sqrt(rp__collide_segments(rp__vec3_add(next.p, move), rp__vec3_add(next.q, move), with->p, with->q, &s, &t));
+    return step > 0 ? d < (1 - 1e-9) * distance : d <= (1 + 1e-9) * distance;
+}
+
 static rp_result add_pair(search *q, const rp__collide_pair *pair)
 {
     rp__collide_capsule a, b;
@@ -210,6 +227,11 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
     int n = rp__collide_capsules(&a, &b, within, t);
     for (int k = 0; k < n; k++) {
         if (is_held(q, pair->a, t[k].s) && is_held(q, pair->b, t[k].t)) /* roots that lie in each other: nothing could part them */
+            continue;
+        double distance = t[k].gap + a.radius + b.radius;
+        if (n == 1 && t[k].gap < 0 &&
+            (neighbour_is_nearer(q, pair->a, pair->b, t[k].s, &b, rp__vec3_make(0, 0, 0), distance) ||
+             neighbour_is_nearer(q, pair->b, pair->a, t[k].t, &a, move, distance)))
             continue;
         rp__contact_candidate c = { .gap = t[k].gap, .size = a.radius + b.radius, .normal = t[k].normal, .body = -1, .wall = -1, .contact = -1 };
         double mu[2];

@@ -1,4 +1,4 @@
-/* Solving the problem of a step through the friction library, which sees W = Hᵀ A⁻¹ H only by what it does. */
+/* Solving the problem of a step through the friction library. */
 #include "contact/state.h"
 
 #include "base/error.h"
@@ -14,6 +14,8 @@
 
 #define STRICTEST 1e-5 /* of the tolerances */
 enum { STAGE = 200 }; /* sweeps of Gauss-Seidel, after which their gain is judged */
+#define SHIFT_TOLERANCE 1e-2 /* of displacements that part overlaps */
+enum { SHIFT_SWEEPS = 10 };
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
 /* Root mean square of the velocities at the beginning of the step. */
@@ -89,18 +91,11 @@ static rp_friction_options options_of(const rp__contact_state *s, const rp__worl
     return options;
 }
 
-static rp_result make_problem(rp__contact_system *y, rp_friction **problem)
-{
-    rp_friction_operator_def def = rp_default_friction_operator_def();
-    rp__contact_set_operator(y, &def);
-    return rp_friction_create_operator(&def, problem);
-}
-
 /* `most`: sweeps that are left of this step. */
 static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_t most, rp_friction_report *report)
 {
     rp_friction *problem = NULL;
-    RP_TRY(make_problem(&s->system, &problem));
+    RP_TRY(rp__contact_make_problem(&s->system, s->system.b, s->system.mu, s->system.rolling, &problem));
     rp_friction_options options = options_of(s, world);
     options.max_iterations = most;
     rp_result result = solve_in_stages(problem, &options, &s->system, report);
@@ -112,7 +107,7 @@ static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_
 static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, rp_step_stats *stats)
 {
     rp_friction *problem = NULL;
-    RP_TRY(make_problem(&s->system, &problem));
+    RP_TRY(rp__contact_make_problem(&s->system, s->system.b, s->system.mu, s->system.rolling, &problem));
     rp_friction_options options = options_of(s, world);
     double strict = strictness(s, world, rp_friction_get_info(problem).scale);
     rp_result result = RP_OK;
@@ -142,6 +137,54 @@ static void final_velocity(rp__contact_system *y)
         memset(y->velocity, 0, (size_t)y->size * sizeof(double));
     for (int64_t k = 0; k < y->size; k++)
         y->velocity[k] += y->free_velocity[k];
+}
+
+/* What is asked of the displacement of contact i, over dt: the gap that the step leaves may close again, an overlap shrinks by the part
+ * `push`, at most a tenth of a radius. False when it asks for nothing. */
+static bool wanted_shift(const rp__contact_state *s, int64_t i, double dt, double *b)
+{
+    const rp__contact_system *y = &s->system;
+    const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+    double end = c->gap + dt * (y->u[i * y->width] - y->w[i * y->width]), touching = s->params->overlap * c->size;
+    *b = end > touching ? end / dt : -fmin(s->params->push * fmax(0, -end - touching), 0.1 * c->size) / dt;
+    return *b < 0;
+}
+
+/* Overlaps are taken away by displacements that become neither speed nor energy nor memory: the smallest, in the norm of A, that part what
+ * overlaps and let nothing else go deeper,  min ½ dᵀ A d,  H_Nᵀ d + b >= 0: a problem without friction. Where they cannot part (a fibre
+ * between two roots) a few sweeps give a compromise. Uses y->velocity. */
+static rp_result separate(rp__contact_state *s, const rp__world *world, double dt)
+{
+    rp__contact_system *y = &s->system;
+    int64_t n = y->count * y->width;
+    bool any = false;
+    memset(y->shift, 0, (size_t)y->size * sizeof *y->shift);
+    double *memory = rp__base_alloc_zero((size_t)(3 * n) * sizeof *memory);
+    if (!memory)
+        return RP_OUT_OF_MEMORY;
+    double *b = memory, *r = b + n, *u = r + n;
+    for (int64_t i = 0; i < y->count; i++)
+        any |= wanted_shift(s, i, dt, &b[i * y->width]);
+    rp_friction *problem = NULL;
+    rp_result result = any ? rp__contact_make_problem(y, b, y->mu, y->rolling, &problem) : RP_OK;
+    if (result == RP_OK && any) {
+        rp_friction_report report;
+        rp_friction_options options = options_of(s, world);
+        options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
+        options.local = RP_FRICTION_CONTACT_SCALAR;
+        options.acceleration = RP_FRICTION_PLAIN;
+        options.tolerance = SHIFT_TOLERANCE;
+        options.tolerance_max = 10 * SHIFT_TOLERANCE;
+        options.max_iterations = SHIFT_SWEEPS;
+        result = rp_friction_solve(problem, &options, r, u, &report);
+        if (result == RP_OK || result == RP_NOT_CONVERGED) {
+            rp__contact_apply(y, r, y->shift);
+            result = RP_OK;
+        }
+    }
+    rp_friction_destroy(problem);
+    rp__base_free(memory);
+    return result;
 }
 
 static rp_result dump(rp__contact_state *s, const rp__world *world, double dt)
@@ -194,8 +237,10 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
     }
     if (y->count > 0 && stats->converged) {
         RP_TRY(solve_at_rest(s, world, stats));
-        final_velocity(y);
         RP_LAP(&world->phases, "solve", t);
     }
+    RP_TRY(separate(s, world, dt));
+    final_velocity(y);
+    RP_LAP(&world->phases, "separate", t);
     return RP_OK;
 }

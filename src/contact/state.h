@@ -129,6 +129,7 @@ typedef struct rp__contact_system {
     int64_t objects, size;         /* velocities */
     int64_t *object_first;         /* of an object's velocities; objects + 1 */
     double *free_velocity, *velocity, *product;
+    double *shift;                 /* velocities that take overlaps away within the step and are then gone */
     /* contacts */
     int64_t count, capacity;
     int64_t *candidate;            /* of a contact */
@@ -149,6 +150,11 @@ typedef struct rp__contact_system {
     int colors;
     int64_t *color_first;
     int32_t *color_items;
+    /* W by blocks, when that is shorter than Y (blocks.c) */
+    bool by_blocks;
+    int64_t *block_first;
+    int32_t *block_column;
+    double *block;
     int64_t capacities[32];
 } rp__contact_system;
 
@@ -190,6 +196,11 @@ void rp__contact_pull(const rp__contact_system *y, int64_t i, const double *velo
 void rp__contact_push(const rp__contact_system *y, int64_t i, int e, const double *r, double *velocity);
 void rp__contact_apply(const rp__contact_system *y, const double *r, double *velocity);
 void rp__contact_set_operator(rp__contact_system *y, rp_friction_operator_def *def);
+/* w += H_aᵀ Y_b over the rows that both have (system.c). */
+void rp__contact_add_block(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w);
+/* blocks.c: W by blocks where that is shorter; the problem with W as it is held and other vectors. */
+rp_result rp__contact_make_blocks(rp__contact_system *y);
+rp_result rp__contact_make_problem(rp__contact_system *y, const double *b, const double *mu, const double *rolling, rp_friction **problem);
 /* roll.c: whether rolling friction acts at contact i; its radius, softnesses and coefficient. */
 void rp__contact_set_rolling(rp__contact_state *s, const rp__contact_grains *g, int64_t i);
 void rp__contact_roll_told(rp__contact_state *s, const rp__world *world, int64_t i);

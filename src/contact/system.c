@@ -14,9 +14,10 @@ enum { CHUNK = 64, WORDS = 16 };
 
 void rp__contact_free_system(rp__contact_system *y)
 {
-    void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
+    void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->shift, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
                     y->mu, y->r, y->u, y->w, y->record, y->rolling, y->roll, y->object,
-                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items };
+                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items,
+                    y->block_first, y->block_column, y->block };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
 }
@@ -74,7 +75,7 @@ rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt)
         at += fibre >= 0 ? rp__rod_unknowns(s->fibres[fibre].rod) : 6;
     }
     y->object_first[y->objects] = y->size = at;
-    if (!GROW(y, free_velocity, 1, at) || !GROW(y, velocity, 2, at) || !GROW(y, product, 3, at))
+    if (!GROW(y, free_velocity, 1, at) || !GROW(y, velocity, 2, at) || !GROW(y, product, 3, at) || !GROW(y, shift, 25, at))
         return RP_OUT_OF_MEMORY;
     for (int64_t i = 0; i < g.count; i++)
         for (int a = 0; a < 3; a++) {
@@ -299,8 +300,7 @@ static void solve_column(const rp__contact_state *s, const rp__world *world, con
     }
 }
 
-/* W_ii += H_aᵀ Y_b over the rows that both have. */
-static void add_diagonal(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w)
+void rp__contact_add_block(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w)
 {
     const double *to = y->pool + b->y;
     for (int r = 0; r < a->rows; r++)
@@ -332,10 +332,10 @@ static void set_diagonal(work *w, const rp__contact_grains *g, int64_t i, double
             solve_column(w->s, w->world, g, &column[e]);
     for (int e = 0; e < 2; e++)
         if (column[e].object != NOTHING)
-            add_diagonal(y, &column[e], &column[e], diagonal);
+            rp__contact_add_block(y, &column[e], &column[e], diagonal);
     if (column[0].object == column[1].object && column[0].object != NOTHING) { /* a fibre that touches itself */
-        add_diagonal(y, &column[0], &column[1], diagonal);
-        add_diagonal(y, &column[1], &column[0], diagonal);
+        rp__contact_add_block(y, &column[0], &column[1], diagonal);
+        rp__contact_add_block(y, &column[1], &column[0], diagonal);
     }
     for (int p = 0; p < d; p++) /* symmetric to the bit */
         for (int q = 0; q < p; q++)
@@ -496,18 +496,17 @@ static double approach(const rp__contact_state *s, const rp__world *world, const
     return fmin(0, rp__vec3_dot(u, c->normal));
 }
 
-/* w_N = gap / dt while the surfaces are apart; an overlap is taken away at the rate push × depth / dt, at most a tenth of a radius a step.
- * Within `overlap` of a radius, on either side, surfaces touch and w_N = 0: a grain that is wedged between walls, with an overlap on both
- * sides, could not obey, its forces would grow from step to step and what leans on it would creep; and a loaded contact that errors opened
- * would lose its force for a step. With it u = 0 is a solution wherever things can rest.
+/* w_N = gap / dt while the surfaces are apart. Where they overlap w_N = 0, so that u = 0 is a solution wherever things can rest: what is wedged
+ * with an overlap on both sides could not part from both, its forces would grow without bound. Overlaps are taken away by displacements
+ * without speed (solve.c, separate). Within `overlap` of a radius apart surfaces touch too: a loaded contact that errors opened would lose
+ * its force for a step.
  * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
 static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
 {
     rp__vec3 axis[3];
     double e = s->params->restitution;
     memcpy(axis, s->system.axis[c->contact], sizeof axis);
-    double touching = s->params->overlap * c->size, depth = fmax(0, -c->gap - touching);
-    w[0] = c->gap > touching ? c->gap / dt : -fmin(s->params->push * depth, 0.1 * c->size) / dt;
+    w[0] = c->gap > s->params->overlap * c->size ? c->gap / dt : 0;
     if (e > 0) {
         double speed = approach(s, world, c);
         double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
@@ -605,6 +604,7 @@ rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, dou
     rp__exec_for(n, CHUNK, columns_range, &w);
     RP_TRY(list_touching(y));
     RP_TRY(colour(y));
+    RP_TRY(rp__contact_make_blocks(y));
     RP_TRY(remember(s, old_count));
     for (int64_t i = 0; i < n; i++) {
         double all[3];

@@ -503,6 +503,44 @@ static void test_file(void **state)
     remove(folder);
 }
 
+/* W by blocks is what H and Y do: the same velocities for any impulses. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    crossing c;
+    make_crossing(&c, 1);
+    rp_sim *sim = make_sim(&c.def);
+    rp__contact_system *y = &((rp__contact_state *)sim->state)->system;
+    for (int k = 0; k < 100 && !(y->count > 8 && y->by_blocks); k++)
+        run_steps(sim, 1);
+    assert_true(y->count > 8 && y->by_blocks);
+    rp_friction *blocks = NULL, *columns = NULL;
+    assert_int_equal(rp__contact_make_problem(y, y->b, y->mu, NULL, &blocks), RP_OK);
+    assert_int_equal(rp_friction_get_info(blocks).form, RP_FRICTION_LOCAL);
+    y->by_blocks = false;
+    assert_int_equal(rp__contact_make_problem(y, y->b, y->mu, NULL, &columns), RP_OK);
+    assert_int_equal(rp_friction_get_info(columns).form, RP_FRICTION_OPERATOR);
+    int64_t n = 3 * y->count;
+    double *r = RP_NEW_ARRAY(double, n), *u = RP_NEW_ARRAY(double, n), *v = RP_NEW_ARRAY(double, n), worst = 0, largest = 0;
+    for (int64_t k = 0; k < n; k++)
+        r[k] = 1e-6 * sin(7.0 * (double)k + 1);
+    rp_friction_residual residual;
+    assert_int_equal(rp_friction_evaluate(blocks, r, u, &residual), RP_OK);
+    assert_int_equal(rp_friction_evaluate(columns, r, v, &residual), RP_OK);
+    for (int64_t k = 0; k < n; k++) {
+        worst = fmax(worst, fabs(u[k] - v[k]));
+        largest = fmax(largest, fabs(u[k] - y->b[k]));
+    }
+    assert_true(largest > 0 && worst < 1e-10 * largest);
+    rp_friction_destroy(blocks);
+    rp_friction_destroy(columns);
+    rp__base_free(r);
+    rp__base_free(u);
+    rp__base_free(v);
+    rp_sim_destroy(sim);
+    rp_params_destroy(c.params);
+}
+
 /* A problem that is written can be read, and its solution in global form is that of the step. */
 static void test_dump(void **state)
 {
@@ -543,7 +581,7 @@ int main(void)
         cmocka_unit_test(test_stick_slip),       cmocka_unit_test(test_crossing_fibres_rest),
         cmocka_unit_test(test_threads_and_restarts_keep_the_bytes), cmocka_unit_test(test_no_tunnelling),
         cmocka_unit_test(test_bundle_starts_with_its_impulses),
-        cmocka_unit_test(test_bad_fibres),       cmocka_unit_test(test_dump), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_bad_fibres),       cmocka_unit_test(test_blocks), cmocka_unit_test(test_dump), cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,12 +144,13 @@ rp_result rp__friction_focus(rp__friction_run *run)
         return RP_OUT_OF_MEMORY;
     t->run = run;
     t->sweep = (rp__friction_sweep){ .run = run, .local = run->o->local };
-    t->size = FIRST_GROUP;
+    t->size = run->group > 0 ? run->group : FIRST_GROUP; /* what was too small in one round of `auto` is so in the next */
     t->stamp = rp__base_alloc_zero((size_t)p->contacts * sizeof *t->stamp);
     t->z = RP_NEW_ARRAY(double, p->contacts);
     rp_result result = t->stamp && t->z ? RP__CONE_CALL(p, rp__friction_sweep_make, &t->sweep) : RP_OUT_OF_MEMORY;
     if (result == RP_OK)
         result = focus_loop(t);
+    run->group = t->size;
     rp__base_free(t->stamp);
     rp__base_free(t->z);
     rp__friction_sweep_free(&t->sweep);

@@ -8,7 +8,7 @@
  *   rp__friction_project_cD(mu, x)                x <- nearest point of the cone |x_T| <= mu x_N
  *   rp__friction_natural_cD(r, u, mu, rho)        norm of r - P_K(r - rho (u + mu |u_T| e_N)); 0 at a solution
  *   rp__friction_alart_curnier_cD(r, u, mu, rho)  norm of Alart and Curnier's function, the second opinion
- *   rp__friction_residual_cD(r, u, mu, rho)       the natural map, or the smaller of both for mu > 10: what is reported
+ *   rp__friction_residual_cD(r, u, mu, rho)       the natural map; for mu > 10 the smaller of both, with the normal law: what is reported
  *   rp__friction_multiply_cD(w, r, b, u)          u = W r + b
  *   rp__friction_eigen_cD(s, values, vectors)     the T×T symmetric eigen-decomposition used by factorise
  *
@@ -32,6 +32,13 @@ enum { RP__FRICTION_MAX_ROOT_STEPS = 200 };
 #define RP__CONE_JOIN2(name, d) name##_c##d
 #define RP__CONE_JOIN(name, d) RP__CONE_JOIN2(name, d)
 #define RP_CONE_NAME(name) RP__CONE_JOIN(name, RP_CONE)
+
+/* |r_N - max(0, r_N - rho u_N)|: 0 when 0 <= r_N, 0 <= u_N and one of them is 0. */
+static inline double rp__friction_normal_law(double r, double u, double rho)
+{
+    double pushed = r - rho * u;
+    return fabs(r - (pushed > 0 ? pushed : pushed <= 0 ? 0 : pushed)); /* a NaN stays one */
+}
 
 #define RP_LOCAL_D 2
 #include "friction/local_template.h"

@@ -92,14 +92,17 @@ static inline double RP_LOCAL(rp__friction_alart_curnier)(const double *r, const
 }
 
 /* The residual used everywhere: the natural map. Where mu is very large its term mu |u_T| turns the rounding of u into a residual at
- * stick; Alart and Curnier's function does so at slide only: there the smaller of the two counts. Both vanish at solutions alone. */
+ * stick; Alart and Curnier's function does so at slide only: there the smaller of the two counts. Both vanish at solutions alone, but the
+ * natural map is small, like 1 / mu, also where nothing pushes and the surfaces close while they slide: the law of the normal part counts by
+ * itself, mu is not in it. */
 static inline double RP_LOCAL(rp__friction_residual)(const double *r, const double *u, double mu, double rho)
 {
     double natural = RP_LOCAL(rp__friction_natural)(r, u, mu, rho);
     if (mu <= 10)
         return natural;
-    double second = RP_LOCAL(rp__friction_alart_curnier)(r, u, mu, rho);
-    return second < natural ? second : natural;
+    double second = RP_LOCAL(rp__friction_alart_curnier)(r, u, mu, rho), both = second < natural ? second : natural;
+    double normal = rp__friction_normal_law(r[0], u[0], rho);
+    return normal > both ? normal : both;
 }
 
 /* The root of p(alpha) = target by Newton's method on 1/p (almost a straight line), kept in a bracket. Leaves y at the root

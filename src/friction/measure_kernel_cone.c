@@ -21,8 +21,11 @@ static inline double residual(const rp_friction *p, int64_t i, const double *r, 
     if (D != 2 && p->rolling) {
         z = rp__friction_rolling_natural(D, r, u, mu, p->rolling[i], rho);
         *second = rp__friction_rolling_alart_curnier(D, r, u, mu, p->rolling[i], rho);
-        if (mu > 10 || p->rolling[i] > 10)
-            z = *second = *second < z ? *second : z;
+        if (mu > 10 || p->rolling[i] > 10) {
+            double normal = rp__friction_normal_law(r[0], u[0], rho);
+            z = *second < z ? *second : z;
+            z = *second = normal > z ? normal : z;
+        }
         return z;
     }
     z = RP_CONE_NAME(rp__friction_residual)(r, u, mu, rho);

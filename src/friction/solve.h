@@ -21,6 +21,7 @@ typedef struct rp__friction_run {
     rp_result stop;          /* RP_OK while running; RP_NOT_CONVERGED at a limit, RP_CANCELLED */
     bool converged;
     bool coloured;           /* Gauss-Seidel inside `auto` runs by colours */
+    int group;               /* size of the groups of gs-focused at the end of its last stage; 0: it has not run */
     /* For `auto`: a stage ends when it has used its share, or has not bettered itself by `gain` in `patience` checks. */
     int64_t stage_iterations; /* 0 = no limit */
     double stage_seconds;

@@ -309,6 +309,37 @@ static void test_foreign_and_truncated(void **state)
     rp__base_free(data);
 }
 
+/* Equality constraints are refused by name, with how many there are, and a problem without any is read. */
+static void test_equality_constraints(void **state)
+{
+    (void)state;
+    rp_friction *p = NULL;
+    for (int k = 0; k < SMALL && !p; k++) {
+        assert_int_equal(rp_friction_read(small_path(k), &p), RP_OK);
+        if (p->form != RP_FRICTION_GLOBAL) {
+            rp_friction_destroy(p);
+            p = NULL;
+        }
+    }
+    assert_non_null(p);
+    for (int columns = 0; columns <= 2; columns += 2) {
+        const char *path = scratch("constraints.hdf5");
+        rp_friction *q = NULL;
+        double n = columns;
+        assert_int_equal(rp_friction_write(p, path, NULL, NULL), RP_OK);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        assert_true(H5Lexists(file, "fclib_global/G", H5P_DEFAULT) == 0);
+        put(file, "fclib_global/G/n", 1, &n, false, NULL);
+        H5Fclose(file);
+        rp_result result = rp_friction_read(path, &q);
+        assert_int_equal(result, columns > 0 ? RP_UNSUPPORTED : RP_OK);
+        if (columns > 0)
+            assert_non_null(strstr(rp_last_error(), "2 equality constraints"));
+        rp_friction_destroy(q);
+    }
+    rp_friction_destroy(p);
+}
+
 /* Bits turned at random: read or refused, never a crash and never a problem with NaN in it. */
 static void test_damaged(void **state)
 {
@@ -368,7 +399,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = { "copy.hdf5", "solved.hdf5", "good.hdf5", "bad.hdf5", "text.hdf5", "foreign.hdf5" };
+    static const char *const names[] = { "copy.hdf5", "solved.hdf5", "constraints.hdf5", "good.hdf5", "bad.hdf5", "text.hdf5", "foreign.hdf5", "rolling.hdf5" };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unlink(scratch(names[k]));
     return rmdir(folder);
@@ -379,7 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_files_solve),     cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_hostile_contents),      cmocka_unit_test(test_foreign_and_truncated),
-        cmocka_unit_test(test_damaged),               cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_equality_constraints), cmocka_unit_test(test_damaged),               cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_collection),
     };
     H5dont_atexit(); /* damaged files leave HDF5 unable to close itself quietly */

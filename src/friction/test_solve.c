@@ -414,6 +414,31 @@ static void test_friction_none_and_huge(void **state)
     }
 }
 
+/* Where nothing pushes and surfaces close while they slide, no coefficient of friction makes the residual small. */
+static void test_residual_of_closing_surfaces(void **state)
+{
+    (void)state;
+    static const double one[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, b[3] = { -1, 0, 0.2 }, r[3] = { 0, 0, 0 };
+    static const int64_t first[2] = { 0, 1 };
+    static const int32_t column[1] = { 0 };
+    for (double mu = 20; mu < 1e9; mu *= 10) {
+        rp_friction_local_def def = rp_default_friction_local_def();
+        def.dimension = 3;
+        def.contacts = 1;
+        def.first = first;
+        def.column = column;
+        def.blocks = one;
+        def.b = b;
+        def.mu = &mu;
+        rp_friction *p = NULL;
+        rp_friction_residual residual;
+        assert_int_equal(rp_friction_create_local(&def, &p), RP_OK);
+        assert_int_equal(rp_friction_evaluate(p, r, NULL, &residual), RP_OK);
+        assert_true(residual.mean > 0.9 && residual.alart_curnier_mean > 0.9);
+        rp_friction_destroy(p);
+    }
+}
+
 static bool stop_at_five(void *context, const rp_friction_progress *progress)
 {
     *(int64_t *)context = progress->iteration;
@@ -619,7 +644,7 @@ int main(void)
         cmocka_unit_test(test_three_forms),         cmocka_unit_test(test_threads_keep_bytes),
         cmocka_unit_test(test_threads_round_alike),
         cmocka_unit_test(test_colours),             cmocka_unit_test(test_no_solution_is_said),
-        cmocka_unit_test(test_friction_none_and_huge), cmocka_unit_test(test_callback_and_cancel),
+        cmocka_unit_test(test_friction_none_and_huge), cmocka_unit_test(test_residual_of_closing_surfaces), cmocka_unit_test(test_callback_and_cancel),
         cmocka_unit_test(test_bad_local_problems),  cmocka_unit_test(test_bad_global_problems),
         cmocka_unit_test(test_bad_options),         cmocka_unit_test(test_no_contact_at_all),
         cmocka_unit_test(test_out_of_memory),
