@@ -18,6 +18,7 @@
 #define RP_DIPHASIC_SYSTEM_H
 
 #include "diphasic/params.h"
+#include "exec/exec.h"
 #include "friction/local.h"
 #include "grid/grid.h"
 #include "math/tensor.h"
@@ -182,6 +183,19 @@ typedef struct dp_system {
     rp_field_view views[16];
 } dp_system;
 
+/* The solve of a step: friction and pressure together. */
+typedef struct dp_solve {
+    dp_system *y;
+    const rp__world *world;
+    double dt;
+    bool backward;
+    double beta;
+    double relax;   /* part of what the law asks for that a visit does */
+    bool aitken;    /* bodies have moved once in this step */
+    double moved;   /* change of the velocity of a free body in the last sweep */
+    double largest; /* right side of the pressure in this step */
+} dp_solve;
+
 /* ---- places ---- */
 
 DP_INLINE int64_t dp_cell_index(const dp_system *y, const int64_t at[3])
@@ -315,6 +329,15 @@ void DP(start)(dp_system *y, const rp__world *world, double dt);            /* w
 void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING]);
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
+void DP(make_operators)(dp_solve *w);
+/* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
+void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
+rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
+void DP(start_bodies)(dp_solve *w);
+void DP(visit_contacts)(dp_solve *w);
+double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
+bool DP(free_bodies)(const rp__world *world);
+void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */
 /* Impulse on a body over the step, as things stand: pressure, weight of the fluid kept away, grains. */
 void DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt, rp__vec3 *impulse, rp__vec3 *turn,
                    rp__vec3 *pressure /* the part of the pressure, may be NULL */);
