@@ -244,7 +244,7 @@ static void seepage(validation *v, const char *scene)
     const double phi = 0.6, d = 5e-4, flux = 1e-4, k = d * d * pow(1 - phi, 3) / (180 * phi * phi), exact = 1e-3 * flux / k;
     const char *dim = strstr(scene, "3d") ? "3D" : "2D";
     setting(&set, strstr(scene, "3d") ? "fluid.walls.top={velocity: [0, 0, %.17g]}" : "fluid.walls.top={velocity: [0, %.17g]}", -flux);
-    setting(&set, "diphasic.tolerance=1e-12"), setting(&set, "diphasic.tolerance_max=1e-12");
+    setting(&set, "diphasic.tolerance=1e-13"), setting(&set, "diphasic.tolerance_max=1e-13"), setting(&set, "diphasic.max_rounds=20000");
     if (!run_open(v, &r, scene, set.list))
         return;
     for (int step = 0; step < 60 && run_step(v, &r); step++)

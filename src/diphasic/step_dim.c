@@ -297,7 +297,7 @@ static void set_units(dp_system *y, const rp__world *world, double dt)
     y->stress_unit = (excess * sqrt(g) + sqrt(drive)) * tall + heavy * speed * speed + def->fluid->viscosity * speed / y->lattice.h;
     y->stress_unit = y->stress_unit > 0 ? y->stress_unit : 1;
     double gained = dt * (sqrt(g) + sqrt(drive) / def->fluid->density);
-    y->smallest_outflow = 1e-7 * pow(y->lattice.h, RP_DIM - 1) * (speed + 1e-3 * gained);
+    y->smallest_outflow = y->params->tolerance * pow(y->lattice.h, RP_DIM - 1) * (0.1 * speed + 1e-6 * gained);
 }
 
 static void extra(rp_step_stats *stats, const char *name, double value)
