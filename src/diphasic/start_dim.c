@@ -4,21 +4,44 @@
 #include "base/error.h"
 #include "exec/exec.h"
 
+/* Particles carry their bulk V (1 + s) as points, and come to a cell row by row: where a suspension settles on a bed the cell that fills would close before
+ * its last row has come, every one, and the bed be too loose by a row a cell. So a cell that nothing touches in yet and that looser grains
+ * lie beside has, beyond the looseness of its own, that of the next row of them, S/n^(1/d) of the n particles there, as far as there is room. */
+static double coming_looseness(const dp_system *y, const dp_stress *s, double room)
+{
+    int64_t at[3];
+    double most = 0;
+    if (!(s->loose > 0) || s->touching > 0)
+        return 0;
+    dp_place(y->cells, s->cell, at);
+    for (int f = 0; f < 2 * RP_DIM; f++) {
+        int64_t cell = dp_beyond(y, at, f / 2, f & 1);
+        int32_t k = cell < 0 ? -1 : y->stress_of[cell];
+        const dp_stress *other = k < 0 ? NULL : &y->stress[k];
+        if (other && other->loose * s->volume > s->loose * other->volume)
+            most = fmax(most, other->loose / pow((double)y->cell_particles[cell], 1.0 / RP_DIM));
+    }
+    return fmax(0, fmin(most, room - s->loose));
+}
+
 /* The gap: bulk volume that the grains of a cell may lose before they touch, by what each particle knows of itself. With S = sum V s the
  * bulk may shrink by the part S / (V + S), but not beyond what the cell or its corners leave: where loose grains keep coming to a cell that
  * is full, their looseness is not its own. Cells that are too full all the same (closure.h) open as they are sheared; the one nearer to
  * full of the cell and its corners counts, since a few particles in a cell lie unevenly by chance. */
 static double gap_rate(const dp_system *y, dp_stress *s, double dt)
 {
-    double gap = s->loose / (s->volume + s->loose), largest = s->volume / s->weight, own = s->weight / pow(y->lattice.h, RP_DIM);
+    double largest = s->volume / s->weight, own = s->weight / pow(y->lattice.h, RP_DIM);
     double full = 0, most = 0, least = INFINITY, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
     for (int n = 0; n < DP_CORNERS; n++) {
         double part = y->grains[s->node[n]] / (y->volume[s->node[n]] * largest);
         full += part / DP_CORNERS, most = fmax(most, part), least = fmin(least, part);
         dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
     }
+    double filled = fmax(full, own);
+    s->coming = filled < 1 && y->params->dilatancy == RP__DILATANCY_NONE ? coming_looseness(y, s, s->volume * (1 / filled - 1)) : 0;
+    double loose = s->loose + s->coming, gap = loose / (s->volume + loose);
     if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0)
-        gap = fmax(0, fmin(gap, 1 - fmax(full, own)));
+        gap = fmax(0, fmin(gap, 1 - filled));
     dp_coefficients(sum, gamma);
     for (int i = 1; i < DP_S; i++)
         shear += gamma[i] * gamma[i];

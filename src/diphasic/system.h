@@ -83,6 +83,8 @@ typedef struct dp_stress {
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
+    double touching;              /* volume of those that touch, s <= 0 */
+    double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
     double extent;                /* volume of grains that g stands for */
@@ -223,6 +225,15 @@ DP_INLINE void dp_corners(const dp_system *y, const int64_t at[3], int64_t out[D
         }
         out[c] = dp_node_index(y, n);
     }
+}
+/* The cell beyond a face, -1: none. */
+DP_INLINE int64_t dp_beyond(const dp_system *y, const int64_t at[3], int axis, int side)
+{
+    int64_t n = y->cells[axis], stride = axis == 0 ? 1 : axis == 1 ? y->cells[0] : y->cells[0] * y->cells[1];
+    bool last = at[axis] == (side ? n - 1 : 0);
+    if (last && !y->lattice.periodic[axis])
+        return -1;
+    return dp_cell_index(y, at) + (side ? 1 : -1) * (last ? (1 - n) * stride : stride);
 }
 /* Cells around a node, as corner n of which it is; false on a face of the domain. */
 DP_INLINE bool dp_around(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
