@@ -138,6 +138,7 @@ typedef struct dp_system {
     double *carried;              /* the same after it carried itself along */
     double *scratch[4];           /* RP_DIM a node each */
     uint16_t *hold;
+    double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
 
@@ -178,6 +179,7 @@ typedef struct dp_system {
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
     rp__vec3 body_left[DP_BODIES], body_turn_left[DP_BODIES]; /* what was left of their change in the last round */
     double body_part[DP_BODIES], body_part_spin[DP_BODIES];
+    double body_resistance[DP_BODIES]; /* of the fluid to a free body, with all around it held: dt Σ K over pairs of its nodes and others [kg] */
     double *coupling;             /* b = dt β V of nodes */
     double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
@@ -349,9 +351,12 @@ void DP(visit_contacts)(dp_solve *w);
 double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
 bool DP(free_bodies)(const rp__world *world);
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */
-/* Impulse on a body over the step, as things stand: pressure, weight of the fluid kept away, grains. */
-void DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt, rp__vec3 *impulse, rp__vec3 *turn,
-                   rp__vec3 *pressure /* the part of the pressure, may be NULL */);
+/* Impulse on a body over the step, as things stand: pressure (with the weight of the fluid kept away), viscosity, grains. */
+typedef struct dp_push {
+    rp__vec3 impulse, turn;       /* of all */
+    rp__vec3 pressure, viscous;   /* parts of the impulse */
+} dp_push;
+dp_push DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt);
 void DP(filter_pressure)(dp_system *y, const double gravity[3]);
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);

@@ -124,10 +124,10 @@ double DP(move_bodies)(const dp_solve *w)
         rp__body *body = &w->world->bodies[b];
         if (!body->present || body->def.kind != RP_BODY_FREE)
             continue;
-        rp__vec3 impulse = { 0, 0, 0 }, turn = { 0, 0, 0 }, before = body->velocity, spin = body->omega;
-        DP(body_push)(y, w->world, b, w->dt, &impulse, &turn, NULL);
+        rp__vec3 before = body->velocity, spin = body->omega;
+        dp_push push = DP(body_push)(y, w->world, b, w->dt);
         body->velocity = y->body_velocity[b], body->omega = y->body_omega[b];
-        rp__body_apply(body, impulse, turn);
+        rp__body_apply(body, push.impulse, push.turn);
         rp__vec3 left = rp__vec3_sub(body->velocity, before), turn_left = rp__vec3_sub(body->omega, spin);
         double part = 0.5 * body->def.density / (body->def.density + def->fluid->density);
         part = w->aitken ? aitken_part(&y->body_left[b], left, y->body_part[b]) : part;
