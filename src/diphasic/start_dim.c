@@ -5,23 +5,29 @@
 #include "exec/exec.h"
 
 /* Particles carry their bulk V (1 + s) as points, and come to a cell row by row: where a suspension settles on a bed the cell that fills would close before
- * its last row has come, every one, and the bed be too loose by a row a cell. So a cell that nothing touches in yet and that looser grains
- * lie beside has, beyond the looseness of its own, that of the next row of them, S/n^(1/d) of the n particles there, as far as there is room. */
-static double coming_looseness(const dp_system *y, const dp_stress *s, double room)
+ * its last row has come, every one, and the bed be too loose by a row a cell. So a cell that nothing touches in yet, beside which grains lie that
+ * are looser and have more room than volume, has the looseness of their next row beyond its own, S/n^(1/d) of n particles, as far as
+ * there is room. That holds inside: neither the cell nor one beside it may lack more bulk than a row, (V + S)/n^(1/d), has; at edges
+ * of the material, and in jets, what is missing is not about to come. */
+static double coming_looseness(const dp_system *y, const dp_stress *s, double full)
 {
     int64_t at[3];
-    double most = 0;
-    if (!(s->loose > 0) || s->touching > 0)
+    double most = 0, lacking = full - s->volume - s->loose;
+    if (!(s->loose > 0) || s->touching > 0 || !(lacking > 0))
         return 0;
     dp_place(y->cells, s->cell, at);
     for (int f = 0; f < 2 * RP_DIM; f++) {
         int64_t cell = dp_beyond(y, at, f / 2, f & 1);
-        int32_t k = cell < 0 ? -1 : y->stress_of[cell];
-        const dp_stress *other = k < 0 ? NULL : &y->stress[k];
-        if (other && other->loose * s->volume > s->loose * other->volume)
-            most = fmax(most, other->loose / pow((double)y->cell_particles[cell], 1.0 / RP_DIM));
+        if (cell < 0)
+            continue;
+        const dp_stress *other = y->stress_of[cell] < 0 ? NULL : &y->stress[y->stress_of[cell]];
+        double rows = pow((double)y->cell_particles[cell], 1.0 / RP_DIM), bulk = other ? other->volume + other->loose : 0;
+        if (!other || full - bulk > bulk / rows)
+            return 0;
+        if (lacking <= bulk / rows && other->loose >= other->volume && other->loose * s->volume > s->loose * other->volume)
+            most = fmax(most, other->loose / rows);
     }
-    return fmax(0, fmin(most, room - s->loose));
+    return fmin(most, lacking);
 }
 
 /* The gap: bulk volume that the grains of a cell may lose before they touch, by what each particle knows of itself. With S = sum V s the
@@ -38,7 +44,7 @@ static double gap_rate(const dp_system *y, dp_stress *s, double dt)
         dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
     }
     double filled = fmax(full, own);
-    s->coming = filled < 1 && y->params->dilatancy == RP__DILATANCY_NONE ? coming_looseness(y, s, s->volume * (1 / filled - 1)) : 0;
+    s->coming = filled < 1 && y->params->dilatancy == RP__DILATANCY_NONE ? coming_looseness(y, s, s->volume / filled) : 0;
     double loose = s->loose + s->coming, gap = loose / (s->volume + loose);
     if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0)
         gap = fmax(0, fmin(gap, 1 - filled));
