@@ -359,6 +359,7 @@ typedef struct rp_body_state {
     double mass;
     bool present;
     double normal_force[3], friction_force[3]; /* the two parts of `force`, along and across the normals of the contacts */
+    double fluid_pressure_force[3], fluid_viscous_force[3]; /* what of `force` a fluid does (diphasic); the rest is that of the grains */
 } rp_body_state;
 RP_API int rp_sim_body_count(const rp_sim *sim);
 RP_API const char *rp_sim_body_name(const rp_sim *sim, int index);

@@ -402,6 +402,7 @@ rp_result rp__body_begin(rp__body *body, double time, double dt, const double gr
     /* A step belongs to the body when its middle does: frame times are rounded. */
     body->present = time + 0.5 * dt >= def->start && time + 0.5 * dt < def->stop && !body->drive.removed;
     body->force = body->torque = body->normal_force = body->shift = body->turn = rp__vec3_make(0, 0, 0);
+    body->fluid_pressure = body->fluid_viscous = rp__vec3_make(0, 0, 0);
     if (!body->present)
         return RP_OK;
     if (def->kind == RP_BODY_FREE) {
@@ -444,7 +445,7 @@ void rp__body_end(rp__body *body, double dt, int dim)
 
 /* ---- checkpoint ---- */
 
-enum { SAVED = 23 }; /* numbers a body */
+enum { SAVED = 29 }; /* numbers a body */
 
 static void pack(const rp__body *body, double out[SAVED])
 {
@@ -457,6 +458,8 @@ static void pack(const rp__body *body, double out[SAVED])
     rp__vec3_store(out + 16, body->torque);
     out[19] = body->present;
     rp__vec3_store(out + 20, body->normal_force);
+    rp__vec3_store(out + 23, body->fluid_pressure);
+    rp__vec3_store(out + 26, body->fluid_viscous);
 }
 
 static void unpack(rp__body *body, const double in[SAVED])
@@ -470,6 +473,8 @@ static void unpack(rp__body *body, const double in[SAVED])
     body->torque = rp__vec3_load(in + 16);
     body->present = in[19] != 0;
     body->normal_force = rp__vec3_load(in + 20);
+    body->fluid_pressure = rp__vec3_load(in + 23);
+    body->fluid_viscous = rp__vec3_load(in + 26);
 }
 
 rp_result rp__body_save(const rp__body *bodies, int count, rp_state *state)

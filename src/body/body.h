@@ -41,6 +41,7 @@ typedef struct rp__body {
     rp__vec3 shift, turn;               /* free: velocities of this step only, that take it out of an overlap */
     rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
     rp__vec3 normal_force;              /* the part of the force along the normals of its contacts */
+    rp__vec3 fluid_pressure, fluid_viscous; /* the parts of the force that a fluid does */
     void *user_data;                    /* of the program */
     rp__body_drive drive;
 } rp__body;

@@ -32,40 +32,47 @@ static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
     }
 }
 
-static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *impulse, rp__vec3 *turn)
+static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *part, dp_push *all)
 {
     rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
-    *impulse = rp__vec3_add(*impulse, force);
-    *turn = rp__vec3_add(*turn, rp__vec3_cross(arm, force));
+    all->impulse = rp__vec3_add(all->impulse, force);
+    all->turn = rp__vec3_add(all->turn, rp__vec3_cross(arm, force));
+    if (part)
+        *part = rp__vec3_add(*part, force);
 }
 
-/* The pressure of the mixture on the nodes inside, the weight of the fluid that the body keeps away, and the grains that touch. */
-void DP(body_push)(const dp_system *y, const rp__world *world, int b, double dt, rp__vec3 *impulse, rp__vec3 *turn, rp__vec3 *pressure)
+/* The pressure of the mixture on the nodes inside with the weight of the fluid that the body keeps away, what viscosity does to them, and the
+ * grains that touch. Viscosity was found with the velocity that the body had: m/(m + R), R the resistance with all else held, keeps a light
+ * free body in a thick fluid from being thrown back and forth. */
+dp_push DP(body_push)(const dp_system *y, const rp__world *world, int b, double dt)
 {
     const rp__body *body = &world->bodies[b];
+    dp_push all = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
+    double part = body->def.kind == RP_BODY_FREE ? 1 / (1 + y->body_resistance[b] * body->inverse_mass) : 1;
     for (int64_t j = 0; j < y->node_count; j++) {
         if (y->inside[j] != b)
             continue;
         int64_t at[3];
-        double push[3] = { 0 }, x[3] = { 0 };
+        double push[3] = { 0 }, shear[3] = { 0 }, x[3] = { 0 };
         dp_place(y->nodes, j, at);
         DP(pressure_impulse)(y, y->pressure, true, j, push);
         for (int a = 0; a < RP_DIM; a++) {
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
             push[a] = dt * (push[a] - world->def->fluid->density * y->volume[j] * world->def->gravity[a]);
+            shear[a] = part * y->viscous[RP_DIM * j + a];
         }
-        add_push(body, push, x, impulse, turn);
+        add_push(body, push, x, &all.pressure, &all);
+        add_push(body, shear, x, &all.viscous, &all);
     }
-    if (pressure)
-        *pressure = *impulse;
     for (int64_t i = 0; i < y->contact_count; i++) {
         const dp_contact *c = &y->contacts[i];
         double push[3] = { 0 };
         for (int a = 0; a < RP_DIM; a++)
             push[a] = -c->impulse[a];
         if (c->body == b)
-            add_push(body, push, c->place, impulse, turn);
+            add_push(body, push, c->place, NULL, &all);
     }
+    return all;
 }
 
 /* On bodies, and of the grains along frictional walls. */
@@ -73,12 +80,14 @@ static void push_bodies(dp_system *y, rp__world *world, double dt)
 {
     for (int b = 0; b < world->body_count; b++) {
         rp__body *body = &world->bodies[b];
-        rp__vec3 impulse = { 0, 0, 0 }, turn = { 0, 0, 0 }, pressure = { 0, 0, 0 };
+        dp_push push = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
         if (body->present)
-            DP(body_push)(y, world, b, dt, &impulse, &turn, &pressure);
-        body->normal_force = rp__vec3_add(body->normal_force, rp__vec3_scale(1 / dt, pressure)); /* pressure has no other part */
-        body->force = rp__vec3_scale(1 / dt, impulse);
-        body->torque = rp__vec3_scale(1 / dt, turn);
+            push = DP(body_push)(y, world, b, dt);
+        body->fluid_pressure = rp__vec3_scale(1 / dt, push.pressure);
+        body->fluid_viscous = rp__vec3_scale(1 / dt, push.viscous);
+        body->normal_force = rp__vec3_add(body->normal_force, body->fluid_pressure); /* pressure has no other part */
+        body->force = rp__vec3_scale(1 / dt, push.impulse);
+        body->torque = rp__vec3_scale(1 / dt, push.turn);
         if (!body->present || body->def.kind != RP_BODY_FREE)
             continue;
         rp__body_predict(body, dt); /* with the velocity that the fluid and the grains have met */

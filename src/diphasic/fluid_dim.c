@@ -271,6 +271,36 @@ static void take_change(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
+/* x = 1 at the nodes of a body, else 0. */
+static void mark_body(const dp_system *y, int body, double *x)
+{
+    for (int64_t j = 0; j < y->node_count; j++)
+        for (int a = 0; a < RP_DIM; a++)
+            x[RP_DIM * j + a] = y->inside[j] == body;
+}
+
+/* What viscosity does to bodies: -dt K q at their nodes, where the flux is held, and how the fluid resists free ones. */
+static void viscous_push(dp_system *y, const rp__world *world, double dt)
+{
+    job w = { .y = y, .world = world, .dt = dt, .x = y->scratch[0] };
+    for (int b = 0; b < world->body_count; b++) {
+        y->body_resistance[b] = 0;
+        if (!world->bodies[b].present || world->bodies[b].def.kind != RP_BODY_FREE)
+            continue;
+        mark_body(y, b, y->scratch[0]);
+        w.to = y->viscous;
+        rp__exec_for(y->node_count, 512, apply_viscosity, &w);
+        for (int64_t i = 0; i < RP_DIM * y->node_count; i++)
+            y->body_resistance[b] += y->scratch[0][i] * y->viscous[i] / RP_DIM;
+    }
+    w.to = y->scratch[0];
+    rp__exec_for(y->node_count, 512, start_flux, &w);
+    w.to = y->viscous;
+    rp__exec_for(y->node_count, 512, apply_viscosity, &w);
+    for (int64_t i = 0; i < RP_DIM * y->node_count; i++)
+        y->viscous[i] = -y->viscous[i];
+}
+
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations)
 {
     *iterations = 0;
@@ -303,5 +333,7 @@ rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t
         ++*iterations;
     }
     rp__exec_for(y->node_count, 1024, take_change, &g);
+    if (world->body_count)
+        viscous_push(y, world, dt);
     return RP_OK;
 }

@@ -147,6 +147,7 @@ static void add_particle(const job *w, dp_stress *s, int64_t i)
     s->mass += p->mass[i];
     s->packing += volume * w->packing[i];
     s->loose += volume * loose;
+    s->touching += loose > 0 ? 0 : volume;
     s->mu += volume * DP_CONTACT * rp_material_friction(material, RP_DIM);
     s->weight += volume / material->volume_fraction;
 }
@@ -159,7 +160,7 @@ static void add_column(void *context, int64_t column, int worker)
     for (int64_t k = y->column_first[column]; k < y->column_first[column + 1]; k++) {
         dp_stress *s = &y->stress[k];
         memset(s->g, 0, sizeof s->g);
-        s->volume = s->mass = s->packing = s->loose = s->mu = s->weight = 0;
+        s->volume = s->mass = s->packing = s->loose = s->touching = s->mu = s->weight = 0;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             add_particle(w, s, i + n);
         s->mu /= s->volume;

@@ -14,7 +14,7 @@
  * back in the next step: errors do not add up. */
 DP_INLINE double follow(const dp_stress *s, double loose, double part)
 {
-    double left = (s->volume + s->loose) * (1 + part) - s->volume; /* sum of V s after the step */
+    double sum = s->loose + s->coming, left = (s->volume + sum) * (1 + part) - s->volume; /* of V s before and after the step */
     if (part >= 0 || s->loose <= 0)
         loose = (1 + loose) * (1 + part) - 1;
     else

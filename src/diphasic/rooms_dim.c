@@ -11,13 +11,10 @@
 /* The cell beyond a face of a cell, -1: none, or fluid cannot pass. */
 static int64_t beyond(const dp_system *y, int64_t c, int axis, int side)
 {
-    int64_t at[3], stride = axis == 0 ? 1 : axis == 1 ? y->cells[0] : y->cells[0] * y->cells[1], n = y->cells[axis];
+    int64_t at[3], other;
     dp_place(y->cells, c, at);
-    bool last = at[axis] == (side ? n - 1 : 0);
-    if (last && !y->lattice.periodic[axis])
-        return -1;
-    int64_t other = c + (side ? 1 : -1) * (last ? (1 - n) * stride : stride);
-    return rp__multigrid_faces(y->poisson, axis)[side ? c : other] > 0 ? other : -1;
+    other = dp_beyond(y, at, axis, side);
+    return other >= 0 && rp__multigrid_faces(y->poisson, axis)[side ? c : other] > 0 ? other : -1;
 }
 
 void DP(find_rooms)(dp_system *y, const rp__world *world)

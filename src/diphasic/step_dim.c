@@ -32,6 +32,7 @@ void DP(destroy)(void *state)
                     y->scratch[3],
                     y->hold,
                     y->held,
+                    y->viscous,
                     y->inside,
                     y->pressure,
                     y->rhs,
@@ -80,7 +81,8 @@ static bool allocate(dp_system *y)
     bool done = make(&y->node, n, sizeof *y->node) && make(&y->theta, n, many) && make(&y->volume, n, one) && make(&y->grains, n, one) &&
                 make(&y->diameter, n, one) && make(&y->momentum, n, many) && make(&y->mass, n, one) && make(&y->phi, n, one) &&
                 make(&y->inner, n, one) && make(&y->fluid, n, many) && make(&y->carried, n, many) && make(&y->hold, n, sizeof *y->hold) &&
-                make(&y->held, n, many) && make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) && make(&y->rhs, c, one) &&
+                make(&y->held, n, many) && make(&y->viscous, n, many) && make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) &&
+                make(&y->rhs, c, one) &&
                 make(&y->change, c, one) && make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) &&
                 make(&y->stress_of, c, sizeof *y->stress_of) && make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) &&
                 make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
@@ -297,7 +299,7 @@ static void set_units(dp_system *y, const rp__world *world, double dt)
     y->stress_unit = (excess * sqrt(g) + sqrt(drive)) * tall + heavy * speed * speed + def->fluid->viscosity * speed / y->lattice.h;
     y->stress_unit = y->stress_unit > 0 ? y->stress_unit : 1;
     double gained = dt * (sqrt(g) + sqrt(drive) / def->fluid->density);
-    y->smallest_outflow = 1e-7 * pow(y->lattice.h, RP_DIM - 1) * (speed + 1e-3 * gained);
+    y->smallest_outflow = y->params->tolerance * pow(y->lattice.h, RP_DIM - 1) * (0.1 * speed + 1e-6 * gained);
 }
 
 static void extra(rp_step_stats *stats, const char *name, double value)

@@ -18,6 +18,7 @@
 #define RP_DIPHASIC_SYSTEM_H
 
 #include "diphasic/params.h"
+#include "exec/exec.h"
 #include "friction/local.h"
 #include "grid/grid.h"
 #include "math/tensor.h"
@@ -82,6 +83,8 @@ typedef struct dp_stress {
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
+    double touching;              /* volume of those that touch, s <= 0 */
+    double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
     double extent;                /* volume of grains that g stands for */
@@ -135,6 +138,7 @@ typedef struct dp_system {
     double *carried;              /* the same after it carried itself along */
     double *scratch[4];           /* RP_DIM a node each */
     uint16_t *hold;
+    double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
 
@@ -175,12 +179,26 @@ typedef struct dp_system {
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
     rp__vec3 body_left[DP_BODIES], body_turn_left[DP_BODIES]; /* what was left of their change in the last round */
     double body_part[DP_BODIES], body_part_spin[DP_BODIES];
+    double body_resistance[DP_BODIES]; /* of the fluid to a free body, with all around it held: dt Σ K over pairs of its nodes and others [kg] */
     double *coupling;             /* b = dt β V of nodes */
     double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
     int64_t view_capacity;
     rp_field_view views[16];
 } dp_system;
+
+/* The solve of a step: friction and pressure together. */
+typedef struct dp_solve {
+    dp_system *y;
+    const rp__world *world;
+    double dt;
+    bool backward;
+    double beta;
+    double relax;   /* part of what the law asks for that a visit does */
+    bool aitken;    /* bodies have moved once in this step */
+    double moved;   /* change of the velocity of a free body in the last sweep */
+    double largest; /* right side of the pressure in this step */
+} dp_solve;
 
 /* ---- places ---- */
 
@@ -209,6 +227,15 @@ DP_INLINE void dp_corners(const dp_system *y, const int64_t at[3], int64_t out[D
         }
         out[c] = dp_node_index(y, n);
     }
+}
+/* The cell beyond a face, -1: none. */
+DP_INLINE int64_t dp_beyond(const dp_system *y, const int64_t at[3], int axis, int side)
+{
+    int64_t n = y->cells[axis], stride = axis == 0 ? 1 : axis == 1 ? y->cells[0] : y->cells[0] * y->cells[1];
+    bool last = at[axis] == (side ? n - 1 : 0);
+    if (last && !y->lattice.periodic[axis])
+        return -1;
+    return dp_cell_index(y, at) + (side ? 1 : -1) * (last ? (1 - n) * stride : stride);
 }
 /* Cells around a node, as corner n of which it is; false on a face of the domain. */
 DP_INLINE bool dp_around(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
@@ -315,9 +342,21 @@ void DP(start)(dp_system *y, const rp__world *world, double dt);            /* w
 void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING]);
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
-/* Impulse on a body over the step, as things stand: pressure, weight of the fluid kept away, grains. */
-void DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt, rp__vec3 *impulse, rp__vec3 *turn,
-                   rp__vec3 *pressure /* the part of the pressure, may be NULL */);
+void DP(make_operators)(dp_solve *w);
+/* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
+void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
+rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
+void DP(start_bodies)(dp_solve *w);
+void DP(visit_contacts)(dp_solve *w);
+double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
+bool DP(free_bodies)(const rp__world *world);
+void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */
+/* Impulse on a body over the step, as things stand: pressure (with the weight of the fluid kept away), viscosity, grains. */
+typedef struct dp_push {
+    rp__vec3 impulse, turn;       /* of all */
+    rp__vec3 pressure, viscous;   /* parts of the impulse */
+} dp_push;
+dp_push DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt);
 void DP(filter_pressure)(dp_system *y, const double gravity[3]);
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);

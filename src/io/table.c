@@ -284,7 +284,7 @@ rp_result rp__io_body_header(rp__io_table *table)
     if (table->column_count)
         return RP_OK;
     rp__text text = { 0 };
-    rp__text_append_string(&text, "step,time,body,present,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,fx,fy,fz,tx,ty,tz");
+    rp__text_append_string(&text, "step,time,body,present,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,fx,fy,fz,tx,ty,tz,px,py,pz,sx,sy,sz");
     return put_header(table, &text);
 }
 
@@ -327,6 +327,8 @@ rp_result rp__io_body_row(rp__io_table *table, int64_t step, double time, const 
     put_numbers(&text, body->angular_velocity, 3);
     put_numbers(&text, body->force, 3);
     put_numbers(&text, body->torque, 3);
+    put_numbers(&text, body->fluid_pressure_force, 3);
+    put_numbers(&text, body->fluid_viscous_force, 3);
     rp__text_append_string(&text, "\n");
     return put_line(table, &text);
 }

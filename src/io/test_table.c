@@ -153,11 +153,12 @@ static void test_bodies(void **state)
     rp__io_table table;
     assert_int_equal(rp__io_table_open(&table, path, -1), RP_OK);
     rp_body_state body = { .position = { 1, 2, 3 }, .orientation = { 1, 0, 0, 0 }, .velocity = { 0.5, 0, 0 },
-                           .angular_velocity = { 0, 0, 7 }, .force = { 0, -9.5, 0 }, .torque = { 1, 1, 1 }, .present = true };
+                           .angular_velocity = { 0, 0, 7 }, .force = { 0, -9.5, 0 }, .torque = { 1, 1, 1 }, .present = true,
+                           .fluid_pressure_force = { 0, 2.5, 0 }, .fluid_viscous_force = { 0.25, 0, 0 } };
     assert_int_equal(rp__io_body_row(&table, 4, 0.25, "wheel, \"left\"", &body), RP_OK);
     rp__io_table_close(&table);
-    file_is("step,time,body,present,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,fx,fy,fz,tx,ty,tz\n"
-            "4,0.25,\"wheel, \"\"left\"\"\",1,1,2,3,1,0,0,0,0.5,0,0,0,0,7,0,-9.5,0,1,1,1\n");
+    file_is("step,time,body,present,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,fx,fy,fz,tx,ty,tz,px,py,pz,sx,sy,sz\n"
+            "4,0.25,\"wheel, \"\"left\"\"\",1,1,2,3,1,0,0,0,0.5,0,0,0,0,7,0,-9.5,0,1,1,1,0,2.5,0,0.25,0,0\n");
 }
 
 static void test_out_of_memory(void **state)

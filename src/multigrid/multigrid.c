@@ -13,13 +13,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LEVELS = 24, COARSE_SWEEPS = 12, CHUNK = 8192 };
+enum { MOST_LEVELS = 24, COARSE_SWEEPS = 12, CHUNK = 4096 };
 
 typedef struct level {
     int64_t n[3], count;
     bool periodic[3];
     bool halved[3];             /* against the finer level */
     double *k[3], *ground, *inverse;
+    double *closed;             /* a line of zeros: the coefficients of faces that lead nowhere */
     double *x, *b, *r;
 } level;
 
@@ -27,13 +28,13 @@ struct rp__multigrid {
     int levels;
     bool grounded;
     level level[MOST_LEVELS];
-    double *r, *z, *p, *ap;
+    double *p, *ap;             /* of conjugate gradients; their residual is level[0].b, what the cycle makes of it level[0].x */
 };
 
 static rp_result make_level(level *l)
 {
     l->count = l->n[0] * l->n[1] * l->n[2];
-    double **all[] = { &l->k[0], &l->k[1], &l->k[2], &l->ground, &l->inverse, &l->x, &l->b, &l->r };
+    double **all[] = { &l->k[0], &l->k[1], &l->k[2], &l->ground, &l->inverse, &l->closed, &l->x, &l->b, &l->r };
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
         *all[i] = RP_NEW_ARRAY(double, l->count);
         if (!*all[i])
@@ -76,8 +77,8 @@ static rp_result create(rp__multigrid *mg, const int64_t cells[3], const bool pe
         mg->levels++;
         RP_TRY(make_level(&mg->level[mg->levels - 1]));
     }
-    double **all[] = { &mg->r, &mg->z, &mg->p, &mg->ap };
-    for (int i = 0; i < 4; i++) {
+    double **all[] = { &mg->p, &mg->ap };
+    for (int i = 0; i < 2; i++) {
         *all[i] = RP_NEW_ARRAY(double, first->count);
         if (!*all[i])
             return RP_OUT_OF_MEMORY;
@@ -105,12 +106,10 @@ void rp__multigrid_destroy(rp__multigrid *mg)
         return;
     for (int l = 0; l < mg->levels; l++) {
         level *v = &mg->level[l];
-        double *all[] = { v->k[0], v->k[1], v->k[2], v->ground, v->inverse, v->x, v->b, v->r };
+        double *all[] = { v->k[0], v->k[1], v->k[2], v->ground, v->inverse, v->closed, v->x, v->b, v->r };
         for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
             rp__base_free(all[i]);
     }
-    rp__base_free(mg->r);
-    rp__base_free(mg->z);
     rp__base_free(mg->p);
     rp__base_free(mg->ap);
     rp__base_free(mg);
@@ -195,17 +194,72 @@ typedef struct work {
     double alpha, mean;
 } work;
 
+/* A line of cells along x: where its neighbours across begin, and the coefficients of the faces between (zeros where there is none). */
+typedef struct strip {
+    int64_t at, n;
+    int64_t other[4];     /* low and high along y, then z */
+    const double *k[4];
+    const double *kx;
+    int64_t around;       /* the neighbour of an end beyond it: -1 for none */
+} strip;
+
+static void strip_of(const level *l, int64_t line, strip *s)
+{
+    int64_t at[3] = { 0, line % l->n[1], line / l->n[1] }, stride = l->n[0];
+    s->at = line * l->n[0], s->n = l->n[0];
+    s->kx = l->k[0] + s->at;
+    s->around = l->periodic[0] && s->n > 1;
+    for (int a = 1; a < 3; a++) {
+        int64_t n = l->n[a], low = at[a] > 0 ? s->at - stride : l->periodic[a] ? s->at + (n - 1) * stride : s->at;
+        int64_t high = at[a] < n - 1 ? s->at + stride : l->periodic[a] ? s->at - (n - 1) * stride : s->at;
+        s->other[2 * a - 2] = low, s->other[2 * a - 1] = high;
+        s->k[2 * a - 2] = low == s->at ? l->closed : l->k[a] + low;
+        s->k[2 * a - 1] = high == s->at ? l->closed : l->k[a] + s->at;
+        stride *= n;
+    }
+}
+
+#define MG_INLINE static inline __attribute__((always_inline))
+
+/* sum k (x_i - x_other), or with `others` sum k x_other, over the faces of cell i of a strip; `faces` across the line: 2, or 4 in 3D. */
+MG_INLINE double faces_of(const strip *s, const double *x, int64_t i, int64_t low, double k_low, int64_t high, double k_high, int faces, bool others)
+{
+    const double *line = x + s->at;
+    double own = others ? 0 : line[i], sign = others ? 1 : -1;
+    double sum = k_low * (own + sign * line[low]) + k_high * (own + sign * line[high]);
+    for (int f = 0; f < faces; f++)
+        sum += s->k[f][i] * (own + sign * x[s->other[f] + i]);
+    return sum;
+}
+
+MG_INLINE double end_faces(const strip *s, const double *x, int64_t i, int faces, bool others)
+{
+    int64_t last = s->n - 1, low = i > 0 ? i - 1 : s->around ? last : i, high = i < last ? i + 1 : s->around ? 0 : i;
+    return faces_of(s, x, i, low, low == i ? 0 : s->kx[low], high, high == i ? 0 : s->kx[i], faces, others);
+}
+
+MG_INLINE void apply_strip(const level *l, const strip *s, const double *x, const double *add, double factor, double *restrict y, int faces)
+{
+    const double *ground = l->ground + s->at;
+    for (int64_t i = 0; i < s->n; i += s->n > 1 ? s->n - 1 : 1)
+        y[s->at + i] = factor * (ground[i] * x[s->at + i] + end_faces(s, x, i, faces, false)) + (add ? add[s->at + i] : 0);
+    for (int64_t i = 1; i < s->n - 1; i++)
+        y[s->at + i] = factor * (ground[i] * x[s->at + i] + faces_of(s, x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, false)) +
+                       (add ? add[s->at + i] : 0);
+}
+
+/* y = alpha L x + add */
 static void apply_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const work *w = context;
-    const level *l = w->l;
     (void)worker;
     for (int64_t line = begin; line < end; line++) {
-        int64_t at[3] = { 0, line % l->n[1], line / l->n[1] };
-        for (; at[0] < l->n[0]; at[0]++) {
-            int64_t c = line * l->n[0] + at[0];
-            w->y[c] = row_of(l, w->x, at, c) + (w->add ? w->add[c] : 0);
-        }
+        strip s;
+        strip_of(w->l, line, &s);
+        if (w->l->n[2] > 1)
+            apply_strip(w->l, &s, w->x, w->add, w->alpha, w->y, 4);
+        else
+            apply_strip(w->l, &s, w->x, w->add, w->alpha, w->y, 2);
     }
 }
 
@@ -215,34 +269,42 @@ static int64_t lines_a_chunk(const level *l)
     return lines > 1 ? lines : 1;
 }
 
-static void apply(const level *l, const double *x, const double *add, double *y)
+static void apply(const level *l, double alpha, const double *x, const double *add, double *y)
 {
-    work w = { .l = (level *)(uintptr_t)l, .x = x, .add = add, .y = y };
+    work w = { .l = (level *)(uintptr_t)l, .x = x, .add = add, .y = y, .alpha = alpha };
     rp__exec_for(l->n[1] * l->n[2], lines_a_chunk(l), apply_lines, &w);
 }
 
 void rp__multigrid_apply(const rp__multigrid *mg, const double *x, const double *add, double *y)
 {
-    apply(&mg->level[0], x, add, y);
+    apply(&mg->level[0], 1, x, add, y);
 }
 
 /* x_c <- (b_c + sum k x_other) / (sum k + ground) for the cells of one colour. */
+MG_INLINE void smooth_strip(level *l, const strip *s, int64_t first, int faces)
+{
+    const double *b = l->b + s->at, *inverse = l->inverse + s->at;
+    double *x = l->x + s->at;
+    for (int64_t i = 0; i < s->n; i += s->n > 1 ? s->n - 1 : 1) /* the ends, where they have the colour */
+        if (i % 2 == first)
+            x[i] = (b[i] + end_faces(s, l->x, i, faces, true)) * inverse[i];
+    for (int64_t i = first ? first : 2; i < s->n - 1; i += 2)
+        x[i] = (b[i] + faces_of(s, l->x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, true)) * inverse[i];
+}
+
 static void smooth_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const work *w = context;
     level *l = w->l;
     (void)worker;
     for (int64_t line = begin; line < end; line++) {
-        int64_t at[3] = { 0, line % l->n[1], line / l->n[1] };
-        for (at[0] = (w->colour + at[1] + at[2]) & 1; at[0] < l->n[0]; at[0] += 2) {
-            int64_t c = line * l->n[0] + at[0];
-            star s;
-            star_of(l, at, c, &s);
-            double sum = l->b[c];
-            for (int f = 0; f < 6; f++)
-                sum += s.k[f] * l->x[s.cell[f]];
-            l->x[c] = sum * l->inverse[c];
-        }
+        int64_t first = (w->colour + line % l->n[1] + line / l->n[1]) & 1;
+        strip s;
+        strip_of(l, line, &s);
+        if (l->n[2] > 1)
+            smooth_strip(l, &s, first, 4);
+        else
+            smooth_strip(l, &s, first, 2);
     }
 }
 
@@ -254,7 +316,7 @@ static void smooth(level *l, int first)
     }
 }
 
-/* The residual of a level, summed over the cells of each coarse one. */
+/* The residual of a level (in r), summed over the cells of each coarse one. */
 static void down_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const work *w = context;
@@ -262,23 +324,26 @@ static void down_lines(void *context, int64_t begin, int64_t end, int worker)
     level *c = w->to;
     (void)worker;
     for (int64_t line = begin; line < end; line++) {
-        int64_t J = line % c->n[1], K = line / c->n[1];
-        for (int64_t I = 0; I < c->n[0]; I++) {
-            double sum = 0;
-            for (int q = 0; q < 8; q++) {
-                int64_t at[3] = { c->halved[0] ? 2 * I + (q & 1) : I, c->halved[1] ? 2 * J + (q >> 1 & 1) : J,
-                                  c->halved[2] ? 2 * K + (q >> 2) : K };
-                bool there = true;
-                for (int a = 0; a < 3; a++)
-                    there = there && at[a] < f->n[a] && (c->halved[a] || !(q >> a & 1));
-                if (!there)
-                    continue;
-                int64_t i = (at[2] * f->n[1] + at[1]) * f->n[0] + at[0];
-                sum += f->b[i] - row_of(f, f->x, at, i);
-            }
-            c->b[line * c->n[0] + I] = sum;
-            c->x[line * c->n[0] + I] = 0;
+        int64_t first[2] = { line % c->n[1], line / c->n[1] }, last[2];
+        double *to = c->b + line * c->n[0];
+        for (int a = 0; a < 2; a++) {
+            first[a] *= c->halved[a + 1] ? 2 : 1;
+            last[a] = first[a] + c->halved[a + 1] < f->n[a + 1] ? first[a] + c->halved[a + 1] : first[a];
         }
+        memset(to, 0, (size_t)c->n[0] * sizeof *to);
+        memset(c->x + line * c->n[0], 0, (size_t)c->n[0] * sizeof *to);
+        for (int64_t k = first[1]; k <= last[1]; k++)
+            for (int64_t j = first[0]; j <= last[0]; j++) {
+                const double *from = f->r + (k * f->n[1] + j) * f->n[0];
+                if (c->halved[0]) {
+                    for (int64_t I = 0; I < f->n[0] / 2; I++)
+                        to[I] += from[2 * I] + from[2 * I + 1];
+                    to[c->n[0] - 1] += f->n[0] % 2 ? from[f->n[0] - 1] : 0;
+                } else {
+                    for (int64_t I = 0; I < c->n[0]; I++)
+                        to[I] += from[I];
+                }
+            }
     }
 }
 
@@ -291,8 +356,14 @@ static void up_lines(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t line = begin; line < end; line++) {
         int64_t j = line % f->n[1], k = line / f->n[1];
         int64_t row = ((c->halved[2] ? k / 2 : k) * c->n[1] + (c->halved[1] ? j / 2 : j)) * c->n[0];
-        for (int64_t i = 0; i < f->n[0]; i++)
-            f->x[line * f->n[0] + i] += c->x[row + (c->halved[0] ? i / 2 : i)];
+        double *to = f->x + line * f->n[0];
+        const double *from = c->x + row;
+        for (int64_t i = 0; i < f->n[0] && !c->halved[0]; i++)
+            to[i] += from[i];
+        for (int64_t I = 0; I < f->n[0] / 2 && c->halved[0]; I++)
+            to[2 * I] += from[I], to[2 * I + 1] += from[I];
+        if (c->halved[0] && f->n[0] % 2)
+            to[f->n[0] - 1] += from[c->n[0] - 1];
     }
 }
 
@@ -309,6 +380,7 @@ static void cycle(rp__multigrid *mg, int at)
     level *c = &mg->level[at + 1];
     smooth(l, 0);
     work w = { .l = l, .to = c };
+    apply(l, -1, l->x, l->b, l->r);
     rp__exec_for(c->n[1] * c->n[2], lines_a_chunk(c), down_lines, &w);
     cycle(mg, at + 1);
     rp__exec_for(l->n[1] * l->n[2], lines_a_chunk(l), up_lines, &w);
@@ -472,14 +544,13 @@ static void without_mean(const rp__multigrid *mg, double *a)
     rp__exec_for(n, CHUNK, shift_chunk, &v);
 }
 
-static void precondition(rp__multigrid *mg, const double *r, double *z)
+/* What a cycle makes of the residual: level[0].x of level[0].b. */
+static void precondition(rp__multigrid *mg)
 {
     level *l = &mg->level[0];
-    memcpy(l->b, r, (size_t)l->count * sizeof(double));
     memset(l->x, 0, (size_t)l->count * sizeof(double));
     cycle(mg, 0);
-    memcpy(z, l->x, (size_t)l->count * sizeof(double));
-    without_mean(mg, z);
+    without_mean(mg, l->x);
 }
 
 static void multiply(const rp__multigrid *mg, const rp__multigrid_operator *other, const double *x, double *y)
@@ -487,7 +558,24 @@ static void multiply(const rp__multigrid *mg, const rp__multigrid_operator *othe
     if (other)
         other->apply(other->context, x, y);
     else
-        apply(&mg->level[0], x, NULL, y);
+        apply(&mg->level[0], 1, x, NULL, y);
+}
+
+/* x += s p, r -= s A p; the largest |r|. */
+typedef struct advance_job {
+    double *x, *r, s;
+    const double *p, *ap;
+} advance_job;
+
+static void advance_chunk(void *context, int64_t begin, int64_t end, double *most)
+{
+    const advance_job *v = context;
+    for (int64_t i = begin; i < end; i++) {
+        v->x[i] += v->s * v->p[i];
+        v->r[i] -= v->s * v->ap[i];
+        double size = fabs(v->r[i]);
+        most[0] = size > most[0] || size != size ? size : most[0];
+    }
 }
 
 rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_operator *other, const double *b, double tolerance, int64_t limit,
@@ -495,12 +583,12 @@ rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_
 {
     rp__multigrid_report report = { 0 };
     int64_t n = mg->level[0].count;
-    double *r = mg->r, *z = mg->z, *p = mg->p, *ap = mg->ap, rz = 0;
+    double *r = mg->level[0].b, *z = mg->level[0].x, *p = mg->p, *ap = mg->ap, rz = 0;
     multiply(mg, other, x, r);
     axpby(n, -1, r, 1, b);
     without_mean(mg, r);
     for (report.residual = most(n, r); report.residual > tolerance && report.iterations < limit; report.iterations++) {
-        precondition(mg, r, z);
+        precondition(mg);
         double rz_new = dot(n, r, z);
         if (!(rz_new > 0))
             break;
@@ -513,9 +601,8 @@ rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_
         double curvature = dot(n, p, ap);
         if (!(curvature > 0))
             break;
-        axpby(n, 1, x, rz / curvature, p);
-        axpby(n, 1, r, -rz / curvature, ap);
-        report.residual = most(n, r);
+        advance_job step = { .x = x, .r = r, .s = rz / curvature, .p = p, .ap = ap };
+        rp__exec_max(n, CHUNK, 1, advance_chunk, &step, &report.residual);
     }
     without_mean(mg, x);
     report.converged = report.residual <= tolerance;

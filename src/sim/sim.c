@@ -388,6 +388,7 @@ static void take_bodies_back(rp_sim *sim)
         body->pose = was->pose, body->present = was->present;
         body->velocity = was->velocity, body->omega = was->omega;
         body->force = was->force, body->torque = was->torque, body->normal_force = was->normal_force;
+        body->fluid_pressure = was->fluid_pressure, body->fluid_viscous = was->fluid_viscous;
     }
 }
 
@@ -678,6 +679,8 @@ void rp__sim_body_state(const rp__body *body, rp_body_state *out)
     rp__vec3_store(out->torque, body->torque);
     rp__vec3_store(out->normal_force, body->normal_force);
     rp__vec3_store(out->friction_force, rp__vec3_sub(body->force, body->normal_force));
+    rp__vec3_store(out->fluid_pressure_force, body->fluid_pressure);
+    rp__vec3_store(out->fluid_viscous_force, body->fluid_viscous);
     out->mass = body->mass;
     out->present = body->present;
 }
