@@ -1,10 +1,9 @@
 /* Any bytes as a file of samples, as they are and with the head, the length and the checksum made right, so that what stands behind
  * them is reached: refused with a sentence, or samples that add up; nothing is lost. */
+#include "base/fuzz_file.h"
 #include "grains/grains.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,14 +11,10 @@ enum { HEAD = 64, PARTICLES = 16, COUNT = 24, MOST = 1 << 16 };
 
 static void try_bytes(const uint8_t *data, size_t size)
 {
-    char path[64];
     rp_samples samples;
-    snprintf(path, sizeof path, "fuzz_samples_%ld.tmp", (long)getpid());
-    FILE *file = fopen(path, "wb");
-    if (!file)
+    const char *path = fuzz_file_of("fuzz_samples", "bin", 0, data, size);
+    if (!path)
         return;
-    fwrite(data, 1, size, file);
-    fclose(file);
     size_t before = rp_memory_in_use();
     if (rp_samples_read(path, &samples) == RP_OK) {
         for (int64_t i = 0; i < samples.particles; i++)
@@ -30,7 +25,6 @@ static void try_bytes(const uint8_t *data, size_t size)
         __builtin_trap();
     if (rp_memory_in_use() != before)
         __builtin_trap();
-    remove(path);
 }
 
 /* The sum goes over head, counts (in blocks of 4096), offsets and tones, each for itself. */
