@@ -368,7 +368,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = { "copy.hdf5", "solved.hdf5", "good.hdf5", "bad.hdf5", "text.hdf5", "foreign.hdf5" };
+    static const char *const names[] = { "copy.hdf5", "solved.hdf5", "good.hdf5", "bad.hdf5", "text.hdf5", "foreign.hdf5", "rolling.hdf5" };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unlink(scratch(names[k]));
     return rmdir(folder);
