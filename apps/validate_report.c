@@ -83,7 +83,7 @@ void report_variants(FILE *stream, const validation *const *variants, int count)
         for (int k = 0, told = 0; k < count; k++) {
             const check *c = &variants[k]->checks[i];
             if (i >= variants[k]->check_count) {
-                fprintf(stream, told ? "  %25s" : "", "");
+                fprintf(stream, "%*s", told ? 27 : 0, "");
                 continue;
             }
             row_text t = text_of_row(c);

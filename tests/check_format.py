@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 LONGEST = 160
-SOURCES = (".c", ".h", ".cpp", ".py", ".sh", ".js", ".css", ".yaml", ".cmake")
+SOURCES = (".c", ".h", ".cpp", ".py", ".sh", ".js", ".css", ".yaml", ".cmake", ".dict")
 KEYWORD = re.compile(r"\b(if|for|while|switch)\(")
 
 
@@ -16,8 +16,11 @@ def faults(name, data):
         found.append((1, "lines end with a carriage return"))
     if data and not data.endswith(b"\n"):
         found.append((data.count(b"\n") + 1, "the last line has no end"))
+    word = re.compile(r'(#.*|([A-Za-z_0-9]+=)?"([ !#-\[\]-~]|\\x[0-9A-Fa-f]{2}|\\[\\"])+")?$')   # as libFuzzer reads it, else it does not start
     in_c = name.endswith((".c", ".h", ".cpp"))
     for number, line in enumerate(data.decode("utf-8").split("\n"), 1):
+        if name.endswith(".dict") and not word.match(line):
+            found.append((number, "no word of a dictionary"))
         if "\t" in line:
             found.append((number, "a tab"))
         if line != line.rstrip():
@@ -43,6 +46,9 @@ def main():
     # the check itself: each fault is seen, and what is right is not
     for text in ("int a;\r\n", "int a;", "\tint a;\n", "int a; \n", "int " + "a" * LONGEST + ";\n", "if(a)\n"):
         assert faults("x.c", text.encode()), "not seen: %r" % text
+    for text in ('""\n', '"\u00b5m"\n', 'word\n', '"\\y"\n', '"a"b"\n'):
+        assert faults("x.dict", text.encode()), "not seen: %r" % text
+    assert not faults("x.dict", b'# words\n\n"a b"\nname="\\xc2\\xb5m"\n"\\\\\\""\n')
     assert not faults("x.c", b'if (a)\n    f("if(b)"); /* while(c) */\n')
     source = os.environ.get("SOURCE", ".")
     bad = 0

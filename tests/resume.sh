@@ -215,37 +215,53 @@ go_on until "--until 0"
 run until --until 7 || fail "--until after the end"
 same until "--until after the end"
 
-# The other methods, which keep more than particles between steps: killed after a checkpoint in the middle of a fall.
+# The other methods, which keep more than particles between steps, with actions from outside: killed after a checkpoint in the middle of
+# a fall, between one action and the next.
 others=
-for method in nonsmooth elastoplastic; do
+cat > moves.jsonl <<'JSON'
+{"time":0.02,"kind":"body_push","body":"ball","force":[1,0.5,0]}
+{"time":0.11,"kind":"gravity","value":[0.3,-9,0]}
+{"time":0.17,"kind":"body_push","body":"ball","force":[-1,0,0]}
+JSON
+for method in nonsmooth elastoplastic pbd contact diphasic; do
     [ -e accident.so ] || continue
+    room='[1, 0.6]' lower='[0.1, 0.02]' upper='[0.4, 0.4]' place='[0.6, 0.3]' dense=4
+    case $method in
+    diphasic) more='fluid: {density: 1000, viscosity: 0.01}' ;;
+    contact) # fibres are in space
+        room='[1, 0.3, 0.6]' lower='[0.1, 0, 0.02]' upper='[0.4, 0.3, 0.3]' place='[0.6, 0.15, 0.3]' dense=0.3
+        more='fibres: [{curve: [[0.55, 0.15, 0.55], [0.8, 0.15, 0.45]], radius: 5 mm, segments: 6, youngs_modulus: 1 MPa, root: clamped}]'
+        ;;
+    pbd) more='pbd: {radius: 2 cm}' ;;
+    *) more= ;;
+    esac
     cat > "$method.yaml" <<YAML
 method: $method
-domain: [1, 0.6]
+domain: $room
 cell_size: 5 cm
 duration: 0.2 s
 frame_rate: 25
 material: dry-sand
 walls: {all: slip, bottom: 0.5}
 grains:
-  - {name: block, shape: {box: {lower: [0.1, 0.02], upper: [0.4, 0.4]}}, sampling: jittered}
+  - {name: block, shape: {box: {lower: $lower, upper: $upper}}, sampling: jittered, per_cell: $dense}
+bodies:
+  - {name: ball, kind: free, shape: {sphere: {radius: 8 cm}}, position: $place}
 output: {checkpoint_every: 0}
+$more
 YAML
-    if ! "$REPOSE" run "$method.yaml" --quiet --threads 1 -o "$method" 2> message.txt; then
-        grep -q "$method" message.txt || fail "$method: $(cat message.txt)"
-        echo "without $method: $(head -n 1 message.txt)"
-        continue
-    fi
+    "$REPOSE" run "$method.yaml" --quiet --threads 1 -o "$method" --actions moves.jsonl 2> message.txt || fail "$method: $(cat message.txt)"
     ACCIDENT="after .checkpoint 4" LD_PRELOAD=./accident.so "$REPOSE" run "$method.yaml" --quiet --threads 2 -o "$method.killed" \
-        2>/dev/null
+        --actions moves.jsonl 2> /dev/null
     [ $? = 137 ] || fail "$method was not killed"
-    resume "$method.killed" || fail "$method: resume"
-    for file in "$method"/frames/*; do
-        cmp -s "$file" "$method.killed/frames/${file##*/}" || fail "$method: ${file##*/} differs from the run that was never stopped"
+    resume "$method.killed" 2> message.txt || fail "$method: resume: $(cat message.txt)"
+    for file in "$method"/frames/* "$method/bodies.csv" "$method/actions.jsonl" "$method/fibres.vtkhdf.series"; do
+        [ -e "$file" ] || continue
+        cmp -s "$file" "$method.killed/${file#"$method"/}" || fail "$method: ${file#"$method"/} differs from the run that was never stopped"
     done
-    cmp -s "$method/bodies.csv" "$method.killed/bodies.csv" || fail "$method: bodies.csv differs"
+    [ "$(grep -c kind "$method/actions.jsonl")" -ge 3 ] || fail "$method: the journal has $(grep -c kind "$method/actions.jsonl") actions"
     others="$others $method"
-done 2>/dev/null
+done
 
 # Nothing to resume.
 mkdir empty

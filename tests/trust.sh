@@ -85,7 +85,20 @@ nonsmooth: {max_iterations: 1, min_iterations: 1, tolerance: 1e-12, tolerance_ma
 grains: [{shape: {box: {lower: [0, 0], upper: [0.2, 0.3]}}}]
 S
 "$REPOSE" run hard.yaml -o hard -q --threads 1 2> message
-grep -q ',0,' hard/stats.csv && says message "iteration limit"
+says message "iteration limit"
+
+# a body that jumps is told at once, in the step in which it does
+cat > jump.yaml <<'S'
+domain: [0.4, 0.3]
+cell_size: 0.025
+duration: 0.2
+frame_rate: 20
+method: ballistic
+grains: [{shape: {box: {lower: [0, 0], upper: [0.1, 0.1]}}}]
+bodies: [{name: hopping, shape: {sphere: {radius: 0.02}}, motion: {expression: "t < 0.07 and 0.1 or 0.3, 0.2, 0"}}]
+S
+"$REPOSE" run jump.yaml -o jump -q --threads 1 2> message || fail "a body that jumps"
+says message "body 'hopping' moves 0.2 m in the step at t = 0.0"
 
 # links in the place of what a run writes
 mkdir elsewhere && touch elsewhere/frame_000099.vtkhdf
@@ -148,6 +161,28 @@ mv elsewhere/cube.obj .
 "$REPOSE" run meshes.yaml -o changed --overwrite -q --threads 1 || fail "overwriting a run with a mesh"
 [ "$(ls changed/files | wc -l)" = 1 ] || fail "old meshes stay behind"
 
+# and so are images
+printf 'P2\n3 2\n255\n0 40 80\n20 60 100\n' > hills.pgm
+cat > image.yaml <<'S'
+domain: [0.5, 0.4, 0.4]
+cell_size: 0.05
+duration: 0.2
+frame_rate: 20
+method: ballistic
+grains: [{shape: {box: {lower: [0, 0, 0.2], upper: [0.5, 0.4, 0.3]}}}]
+bodies: [{name: hills, shape: {heightfield: {image: hills.pgm, lower: [0, 0], upper: [0.5, 0.4], high: 0.3}}}]
+output: {checkpoint_every: 0}
+S
+"$REPOSE" run image.yaml -o hills -q --threads 1 || fail "a run with an image"
+"$REPOSE" run image.yaml -o hills-cut -q --threads 1 --until 0.1 || fail "a run with an image, half of it"
+cp -r hills-cut hills-changed
+rm hills.pgm
+"$REPOSE" resume hills-cut -q --threads 1 || fail "resume without the original image"
+cmp hills/frames/frame_000004.vtkhdf hills-cut/frames/frame_000004.vtkhdf || fail "the last frame after resume with an image"
+for copy in hills-changed/files/hills-*.pgm; do echo 9 >> "$copy"; done
+"$REPOSE" resume hills-changed -q 2> message && fail "resume with another image"
+says message "has changed since the run began"
+
 # checksums
 "$REPOSE" info --check whole > message || { fail "a sound run"; cat message; }
 says message "are sound"
@@ -185,6 +220,26 @@ done
 env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME "$REPOSE" run hard.yaml -o waiting -q --threads 2 2> /dev/null || fail "a run that starts itself anew"
 OMP_WAIT_POLICY=active "$REPOSE" run hard.yaml -o active -q --threads 2 2> /dev/null || fail "a run as the user wants it"
 for run in waiting active; do cmp hard/frames/frame_000002.vtkhdf $run/frames/frame_000002.vtkhdf || fail "$run: other bytes"; done
+
+# on a busy machine fewer threads are used, which is told; who asks for more gets them; the bytes are the same
+cat > load.c <<'S'
+#include <stdlib.h>
+int getloadavg(double load[], int count)
+{
+    for (int i = 0; i < count; i++)
+        load[i] = atof(getenv("LOAD"));
+    return count;
+}
+S
+if [ -z "${SANITIZE:-}" ] && [ "$(nproc)" -gt 1 ] && "${CC:-cc}" -shared -fPIC -o load.so load.c 2> /dev/null; then
+    LOAD=100 LD_PRELOAD=./load.so "$REPOSE" run hard.yaml -o busy 2> message || fail "a run on a busy machine"
+    says message "the machine is busy (a load of 100.0 on $(nproc) cores), so 1 thread is used"
+    LOAD=100 LD_PRELOAD=./load.so "$REPOSE" run hard.yaml -o busy2 --threads 2 2> message || fail "two threads on a busy machine"
+    grep -q "is busy" message && fail "a busy machine is told to who asked for two threads"
+    LOAD=0 LD_PRELOAD=./load.so "$REPOSE" run hard.yaml -o idle 2> message || fail "a run on an idle machine"
+    grep -q "is busy" message && fail "an idle machine is said to be busy"
+    for run in busy busy2 idle; do cmp hard/frames/frame_000002.vtkhdf $run/frames/frame_000002.vtkhdf || fail "$run: other bytes"; done
+fi
 
 # what emitters will bring is estimated
 "$REPOSE" info empty.yaml > message || fail "info of a scene with an emitter"

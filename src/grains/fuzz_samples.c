@@ -1,25 +1,20 @@
 /* Any bytes as a file of samples, as they are and with the head, the length and the checksum made right, so that what stands behind
  * them is reached: refused with a sentence, or samples that add up; nothing is lost. */
+#include "base/fuzz_file.h"
 #include "grains/grains.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD = 64, PARTICLES = 16, COUNT = 24, MOST = 1 << 16 };
+enum { HEAD = 64, PARTICLES = 16, COUNT = 24, SCALE = 40, VOLUME = 48, MOST = 1 << 16 };
 
 static void try_bytes(const uint8_t *data, size_t size)
 {
-    char path[64];
     rp_samples samples;
-    snprintf(path, sizeof path, "fuzz_samples_%ld.tmp", (long)getpid());
-    FILE *file = fopen(path, "wb");
-    if (!file)
+    const char *path = fuzz_file_of("fuzz_samples", "bin", 0, data, size);
+    if (!path)
         return;
-    fwrite(data, 1, size, file);
-    fclose(file);
     size_t before = rp_memory_in_use();
     if (rp_samples_read(path, &samples) == RP_OK) {
         for (int64_t i = 0; i < samples.particles; i++)
@@ -30,14 +25,28 @@ static void try_bytes(const uint8_t *data, size_t size)
         __builtin_trap();
     if (rp_memory_in_use() != before)
         __builtin_trap();
-    remove(path);
 }
 
-/* The sum goes over head, counts (in blocks of 4096), offsets and tones, each for itself. */
+/* The scale is a length but for one input in sixteen. */
+static void make_scale(uint8_t *bytes)
+{
+    double scale;
+    memcpy(&scale, bytes + SCALE, sizeof scale);
+    if (bytes[COUNT] % 16 != 7 && !(scale > 0 && scale < 1e300))
+        memcpy(bytes + SCALE, &(double){ 0.01 }, sizeof scale);
+    memcpy(&scale, bytes + VOLUME, sizeof scale);
+    if (bytes[COUNT] % 16 != 9 && !(scale >= 0 && scale < 1e300))
+        memset(bytes + VOLUME, 0, sizeof scale);
+}
+
+/* The sum goes over head, counts (in blocks of 4096), offsets or places and velocities, and tones, each for itself. Both versions of the file. */
 static size_t seal(uint8_t *bytes, size_t size)
 {
-    static const unsigned char start[16] = { 'R', 'P', 'S', 'A', 'M', 'P', 'L', '\n', 1, 0, 0, 0, HEAD, 0, 0, 0 };
+    static const unsigned char start[16] = { 'R', 'P', 'S', 'A', 'M', 'P', 'L', '\n', 0, 0, 0, 0, HEAD, 0, 0, 0 };
+    uint8_t version = bytes[8] & 1 ? 1 : 2;
     memcpy(bytes, start, sizeof start);
+    bytes[8] = version;
+    make_scale(bytes);
     int64_t particles = bytes[PARTICLES], count = 0;
     while (HEAD + 2 * (size_t)particles > size)
         particles--;
@@ -46,19 +55,21 @@ static size_t seal(uint8_t *bytes, size_t size)
         memcpy(bytes + HEAD + 2 * i, &n, sizeof n);
         count += n;
     }
-    size_t all = HEAD + 2 * (size_t)particles + 7 * (size_t)count;
+    const size_t parts[3] = { version == 1 ? 6 : 12, version == 1 ? 0 : 12, 1 }; /* bytes of a sample in each array */
+    size_t all = HEAD + 2 * (size_t)particles + (parts[0] + parts[1] + parts[2]) * (size_t)count;
     if (all + 8 > MOST)
         return 0;
     if (all > size)
         memset(bytes + size, 0, all - size);
-    count += bytes[COUNT] == 77; /* now and then they do not add up */
+    int64_t told = count + (bytes[COUNT] == 77); /* now and then they do not add up */
     memcpy(bytes + PARTICLES, &particles, sizeof particles);
-    memcpy(bytes + COUNT, &count, sizeof count);
+    memcpy(bytes + COUNT, &told, sizeof told);
     uint8_t *p = bytes + HEAD + 2 * particles;
     uint64_t sum = rp__grains_mix(0xcbf29ce484222325u, bytes, HEAD);
     if (particles > 0)
         sum = rp__grains_mix(sum, bytes + HEAD, 2 * (size_t)particles);
-    sum = rp__grains_mix(rp__grains_mix(sum, p, 6 * (size_t)count), p + 6 * count, (size_t)count);
+    for (int k = 0; k < 3; p += parts[k++] * (size_t)count)
+        sum = rp__grains_mix(sum, p, parts[k] * (size_t)count);
     memcpy(bytes + all, &sum, sizeof sum);
     return all + 8;
 }

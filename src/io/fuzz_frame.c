@@ -1,11 +1,10 @@
 /* Any bytes as a frame: refused with a sentence, or read with every number within reach; `info` agrees; nothing is lost. */
+#include "base/fuzz_file.h"
 #include "base/memory.h"
 #include "io/io.h"
 
 #include <hdf5.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,14 +44,8 @@ static void try_file(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "fuzz_frame_%ld.vtkhdf", (long)getpid());
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return 0;
-    fwrite(data, 1, size, file);
-    fclose(file);
-    try_file(path);
-    remove(path);
+    const char *path = fuzz_file_of("fuzz_frame", "vtkhdf", 0, data, size);
+    if (path)
+        try_file(path);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { METHODS = 4 };
+enum { METHODS = 6 };
 
 static const char *const scenes[METHODS] = {
     "method: ballistic\n"
@@ -29,6 +29,16 @@ static const char *const scenes[METHODS] = {
     "domain: [0.6, 0.4]\ncell_size: 10 cm\nduration: 1 s\nframe_rate: 500\nwalls: {all: slip, bottom: stick}\n"
     "material: {preset: dry-sand, youngs_modulus: 100 kPa}\n"
     "grains: [{shape: {box: {lower: [0, 0], upper: [0.25, 0.3]}}, per_cell: 4}]\n",
+    "method: contact\n"
+    "domain: [0.6, 0.5, 0.5]\ncell_size: 10 cm\nduration: 1 s\nwalls: {all: slip, bottom: 0.5}\nmaterial: dry-sand\n"
+    "grains: [{shape: {sphere: {centre: [0.3, 0.25, 0.2], radius: 15 cm}}, per_cell: 0.5}]\n"
+    "fibres: [{curve: [[0.1, 0.2, 0.4], [0.3, 0.2, 0.4]], radius: 5 mm, segments: 4, youngs_modulus: 1 MPa, root: clamped}]\n"
+    "bodies: [{name: ball, kind: free, shape: {sphere: {radius: 8 cm}}, position: [0.4, 0.2, 0.1]}]\n",
+    "method: diphasic\n"
+    "domain: [0.6, 0.4]\ncell_size: 10 cm\nduration: 1 s\nwalls: {all: slip, bottom: stick}\nmaterial: dry-sand\n"
+    "fluid: {density: 1000, viscosity: 0.01}\n"
+    "grains: [{shape: {box: {lower: [0, 0], upper: [0.25, 0.3]}}, per_cell: 4}]\n"
+    "bodies: [{name: ball, kind: free, shape: {sphere: {radius: 8 cm}}, position: [0.45, 0.2, 0]}]\n",
 };
 
 static rp_scene *scene[METHODS];

@@ -21,7 +21,7 @@
 
 enum {
     DU_CENTRE = RP_DIM == 3 ? 13 : 4, /* of the stencil: the node of the dual cell */
-    DU_SIDES = 128,             /* contacts of a dual cell with one surface, at most */
+    DU_SIDES = 256,             /* contacts of a dual cell with one surface; more cannot be (touch_at) */
     DU_TIE = 100,               /* surfaces from here on: ties, of walls, of bodies */
     DU_OUTSIDE = 100            /* … and of nodes outside the free surface */
 };

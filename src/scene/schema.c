@@ -70,9 +70,8 @@ static void kind(rp__text *out, const rp_param *e, bool keyed)
 
 static void default_value(rp__text *out, const rp_param *e, const void *target)
 {
-    const void *at = (const char *)target + e->offset;
     char text[400];
-    if (!target || ((e->type == RP_REAL || e->type == RP_VEC3) && !isfinite(*(const double *)at)))
+    if (!target || ((e->type == RP_REAL || e->type == RP_VEC3) && !isfinite(*(const double *)((const char *)target + e->offset))))
         return;
     rp__text_append_string(out, ",\"default\":");
     rp__param_format(e, target, text, sizeof text);

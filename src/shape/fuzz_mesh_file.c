@@ -4,7 +4,6 @@
 #include <math.h>
 #include <repose/memory.h>
 #include <repose/repose.h>
-#include <stdio.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,10 +28,8 @@ static void try_file(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const endings[] = { "obj", "stl", "ply" };
-    char path[64];
-    if (!fuzz_file("fuzz_mesh", endings, 3, data, size, path))
-        return 0;
-    try_file(path);
-    remove(path);
+    const char *path = fuzz_file("fuzz_mesh", endings, 3, data, size);
+    if (path)
+        try_file(path);
     return 0;
 }

@@ -14,6 +14,7 @@ from .generate import capability
 VOLUME = 0.02         # volume packed more tightly than possible, a part of all of it
 PACKING = 1.1         # the tightest place, in units of the largest volume fraction
 BODY_DEPTH = 0.1      # cells a particle may be inside a body
+PINCHED = 0.15        # cells from another body, one of the two moving by a script: what they close on has no room
 MOMENTUM = 0.01       # of the impulse of the weight over a frame, with the momentum there is
 ENERGY = 0.02         # of the energy that moves about: heights of the bed, motion, work
 GROWTH = 4            # particles in all, of those put in
@@ -258,9 +259,22 @@ def momentum(run):
 
 def energy(run):
     """Motion and height of the grains, less the work of bodies and what emitters bring, never grows."""
+    if len(run.stats) < 2 or not run.frames:
+        return
     worst, scale, when = energy_from_nowhere(run)
     if worst > ENERGY * scale:
         yield "%.3g J came from nowhere by t = %.4g s: %.3g of the %.3g J that move about" % (worst, when, worst / scale, scale)
+    made = np.nansum(np.maximum(0, run.column("energy_made")))   # what the method itself says that its stresses did
+    scale = max(scale, moving_about(run))
+    if made > ENERGY * scale:
+        yield "stresses made %.3g J, %.3g of the %.3g J that move about" % (made, made / scale, scale)
+
+
+def moving_about(run, work=0.0):
+    """Joules that move about: heights of the grains, the most that they had of motion, and the work of bodies."""
+    held = max(f.mass.sum() for f in run.frames)
+    heights = [np.ptp(f.x[:, run.up]) for f in run.frames if f.count]
+    return held * np.linalg.norm(run.gravity) * max(heights + [run.h]) * 0.5 + np.nanmax(run.column("kinetic_energy")) + work
 
 
 def energy_from_nowhere(run):
@@ -284,7 +298,6 @@ def energy_from_nowhere(run):
     f0 = run.frames[0]
     first = 0.5 * (f0.mass * (f0.velocity ** 2).sum(axis=1)).sum() - (f0.mass * ((f0.x - geometry.three(run.lower)) @ run.gravity)).sum()
     budget, gross, added, least, worst, when = first, 0.0, 0.0, first, 0.0, 0.0
-    largest = 0.0
     before = {b["name"]: None for b in run.scene.get("bodies", []) if b.get("kind") == "free"}
     exact = capability(run.method, "stress", True) and not capability(run.method, "elastic")
     for i, r in enumerate(run.stats):
@@ -301,7 +314,6 @@ def energy_from_nowhere(run):
             gross += abs(w)
         added += work + float(r["emitted"] or 0) * (one or 0) * top
         now = e[i] - added
-        largest = max(largest, float(r["kinetic_energy"]))
         reference = least if exact else budget
         if now - reference > worst:
             worst, when = now - reference, float(r["time"])
@@ -309,10 +321,7 @@ def energy_from_nowhere(run):
         if float(r["removed"]) or float(r["outside"]):
             if run.gravity[:run.up].any():
                 break   # what left may have been below the zero of heights
-    held = max(f.mass.sum() for f in run.frames)
-    heights = [np.ptp(f.x[:, run.up]) for f in run.frames if f.count]
-    scale = held * np.linalg.norm(run.gravity) * max(heights + [run.h]) * 0.5 + largest + gross
-    return worst, scale, when
+    return worst, moving_about(run, gross), when
 
 
 def emitter_energy(run, e):
@@ -358,14 +367,20 @@ def inside(run):
         if run.dim == 2 and (f.x[:, 2] != 0).any():
             yield "a particle of a 2D run leaves its plane in frame %d" % f.frame
             return
+        depths = {}
         for body in run.scene.get("bodies", []):
             origin, matrix, present = run.body_pose(body, f)
-            if not present:
-                continue
-            d = geometry.posed(body["shape"], origin, matrix, f.x)
+            if present:
+                depths[body["name"]] = geometry.posed(body["shape"], origin, matrix, f.x)
+        scripted = {b["name"] for b in run.scene.get("bodies", []) if "motion" in b}
+        for name, d in depths.items():
+            d = np.array(d)
+            for other, e in depths.items():
+                if other != name and (name in scripted or other in scripted):
+                    d[e < PINCHED * run.h] = 0
             if d.min() < -BODY_DEPTH * run.h:
                 yield "%d particles are in body '%s' in frame %d, %.3g cells deep at most" % (
-                    (d < -BODY_DEPTH * run.h).sum(), body["name"], f.frame, -d.min() / run.h)
+                    (d < -BODY_DEPTH * run.h).sum(), name, f.frame, -d.min() / run.h)
                 return
 
 
@@ -430,7 +445,7 @@ def volume(run):
     if run.scene.get("emitters"):
         begin_over, begin_tight = VOLUME / 2, 1.05
     frame, over, tight = max(numbers, key=lambda n: n[1])
-    if over > VOLUME + begin_over:
+    if over > VOLUME + begin_over and frame > numbers[0][0]:
         yield "%.1f %% of the volume is packed more tightly than possible in frame %d" % (100 * over, frame)
     frame, over, tight = max(numbers, key=lambda n: n[2])
     if tight > PACKING * begin_tight:

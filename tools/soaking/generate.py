@@ -29,10 +29,10 @@ def vector(v):
 class Maker:
     """One scene in the making: domain of `cells`, the bed of grains, and what is put in."""
 
-    def __init__(self, seed, method, dim=None, family=None):
+    def __init__(self, seed, method, dim=None, family=None, brief=False):
         self.random = random.Random("soak %d" % seed)
         r = self.random
-        self.method, self.seed = method, seed
+        self.method, self.seed, self.brief = method, seed, brief
         self.dim = dim or r.choice([2, 2, 3])
         self.family = family or r.choice(sorted(FAMILIES))
         self.h = r.choice([0.01, 0.02, 0.025, 0.04])
@@ -41,10 +41,15 @@ class Maker:
             self.cells = [4 * r.randint(5, 10), r.randint(16, 28)]
         else:
             self.cells = [4 * r.randint(3, 4), r.choice([4, 8]), r.randint(10, 14)]
+        if brief:   # about half the cells a side
+            self.cells = [4 * r.randint(3, 5), r.randint(12, 16)] if self.dim == 2 else [12, 4, r.randint(9, 11)]
         self.size = [n * self.h for n in self.cells]
         self.up = self.dim - 1
         self.scale = math.sqrt(9.81 * self.size[self.up])   # speed of a fall from the top
         self.duration = r.uniform(0.5, 1.5) if self.dim == 2 else r.uniform(0.3, 0.8)
+        if brief:
+            self.duration *= 0.6 if self.dim == 2 else 0.5
+        self.lasting = False    # a family whose point is a long time
         self.scene = {}
         self.bodies, self.grains, self.emitters, self.sinks = [], [], [], []
 
@@ -116,7 +121,7 @@ class Maker:
     def body_shape(self, size):
         """A shape of about this radius about its own origin."""
         r = self.random
-        kinds = ["sphere", "box", "capsule", "cross", "ring"] + (["cylinder", "ellipsoid", "torus"] if self.dim == 3 else ["ellipse"])
+        kinds = ["sphere", "box", "capsule", "cross", "ring", "bowl", "hook", "comb"] + (["cylinder", "ellipsoid", "torus"] if self.dim == 3 else ["ellipse"])
         kind = r.choice(kinds)
         a, b = number(size), number(size * r.uniform(0.3, 0.8))
         deep = 4 * max(self.size) if self.dim == 2 else 2 * size * r.uniform(0.4, 1)
@@ -132,6 +137,15 @@ class Maker:
         if kind == "ring":
             hole = {"sphere": {"radius": number(0.6 * a)}} if self.dim == 2 else {"cylinder": {"from": [0, 0, -2 * a], "to": [0, 0, 2 * a], "radius": number(0.6 * a)}}
             return {"difference": [{"sphere": {"radius": a}}, hole]}
+        if kind == "bowl":   # half a ring: concave, open to one side
+            hole = {"sphere": {"radius": number(0.7 * a)}} if self.dim == 2 else {"cylinder": {"from": [0, 0, -2 * a], "to": [0, 0, 2 * a], "radius": number(0.7 * a)}}
+            half = {"box": {"lower": vector([-2 * a, 0, -4 * a - deep]), "upper": vector([2 * a, 2 * a, 4 * a + deep])}}
+            return {"difference": [{"sphere": {"radius": a}}, hole, half]}
+        if kind in ("hook", "comb"):   # a bar with one tooth, or with three and narrow rooms between them
+            t = number(max(0.2 * a, 0.6 * self.h))
+            teeth = [-a + t] if kind == "hook" else [-a + t, 0.0, a - t]
+            bars = [{"box": {"lower": vector([-a, -t, -deep / 2]), "upper": vector([a, t, deep / 2])}}]
+            return {"union": bars + [{"box": {"lower": vector([x - t, -t, -deep / 2]), "upper": vector([x + t, a + t, deep / 2])}} for x in teeth]}
         if kind == "cylinder":
             return {"cylinder": {"from": [0.0, -a, 0.0], "to": [0.0, a, 0.0], "radius": b}}
         if kind == "torus":
@@ -196,13 +210,15 @@ class Maker:
         for key, value in (("grains", self.grains), ("bodies", self.bodies), ("emitters", self.emitters), ("sinks", self.sinks)):
             if value:
                 scene[key] = value
+        if self.lasting:
+            scene["frame_rate"] = r.choice([4, 6, 10])
         if self.method == "elastoplastic":
-            scene["duration"] = number(min(self.duration, 0.5))
+            scene["duration"] = number(min(self.duration, (0.8 if self.brief else 2.0) if self.lasting else 0.5))
             scene["elastoplastic"] = {"transfer": r.choice(["apic", "apic", "flip", "aflip"]), "kernel": r.choice(["quadratic", "quadratic", "cubic"])}
         if capability(self.method, "fluid"):
             scene["fluid"] = {"density": 1000, "viscosity": number(10 ** r.uniform(-3, -1))}
         if self.method == "contact":   # every grain costs: few and large ones, for a short while
-            scene["duration"] = number(min(self.duration, 0.2))
+            scene["duration"] = number(min(self.duration, 1.0 if self.lasting else 0.2))
             for item in self.grains + self.emitters:
                 item["per_cell"] = 0.5 if self.dim == 2 else 0.3
         if self.method == "ballistic":
@@ -454,11 +470,134 @@ def crowd(m):
         m.scripted(position, terms, "", m.body_shape(size), start=number(r.uniform(0, 0.2)))
 
 
-FAMILIES = {f.__name__: f for f in (rest, slope, collapse, stir, drum, rising, push, drop, pour, incline, hopper, crowd)}
+# ---- slow and lasting motions: what creeps, leaks or boils does so in its own time ----
+
+def lasting(m, least, most):
+    """Seconds of a family whose motion is slow."""
+    m.lasting = True
+    m.duration = m.random.uniform(least, most)
+    if m.brief and (m.dim == 3 or capability(m.method, "fluid")):
+        m.duration *= 0.3
 
 
-def make(seed, method, dim=None, family=None):
-    m = Maker(seed, method, dim, family)
+def box_without_lid(m, gap):
+    """A tray about its own origin, with the room of the domain less `gap` at each side, and that room's half width."""
+    half, wall = m.size[0] / 2 - gap, 2 * m.h
+    tall = 0.6 * m.size[m.up]
+    lower, upper = [-10.0] * 3, [10.0] * 3
+    lower[0], upper[0], lower[m.up], upper[m.up] = -half - wall, half + wall, -wall, tall
+    inner_lower, inner_upper = [-20.0] * 3, [20.0] * 3
+    inner_lower[0], inner_upper[0], inner_lower[m.up], inner_upper[m.up] = -half, half, 0.0, 2 * tall
+    return {"difference": [{"box": {"lower": vector(lower), "upper": vector(upper)}}, {"box": {"lower": vector(inner_lower), "upper": vector(inner_upper)}}]}, half
+
+
+def tilt(m):
+    """A tray rocks slowly about its middle, to less or more than the angle of repose; what falls over its rim leaves."""
+    r = m.random
+    lasting(m, 3, 8)
+    m.scene["walls"] = {"all": "open"} if m.dim == 2 else {"all": "open", "y": r.choice(["slip", "periodic"])}
+    m.materials()
+    shape, half = box_without_lid(m, 0.2 * m.size[0])
+    most = math.radians(r.uniform(4, 40))
+    centre = [s / 2 for s in m.size]
+    centre[m.up] = 0.45 * m.size[m.up]
+    m.scripted(centre, [""] * m.dim, "%.5g * math.sin(%.5g * t)" % (r.choice([-1, 1]) * most, 2 * math.pi / r.uniform(2, 12)), shape)
+    lower, upper = [0.0] * m.dim, list(m.size)
+    lower[0], upper[0] = centre[0] - half, centre[0] + half
+    lower[m.up], upper[m.up] = centre[m.up], centre[m.up] + r.uniform(0.15, 0.35) * m.size[m.up]
+    m.grains.append({"shape": {"box": {"lower": vector(lower), "upper": vector(upper)}}, "material": "one", **m.fill()})
+
+
+def knead(m):
+    """An odd body goes slowly round in a bed, for long."""
+    r = m.random
+    lasting(m, 10, 14)
+    m.scene["walls"] = m.walls()
+    m.materials()
+    m.bed(r.uniform(0.4, 0.6))
+    size = max(r.uniform(0.08, 0.16) * min(m.size[0], m.size[m.up]), 1.5 * m.h)
+    position = m.place(0.25, 0.4, size * 2)
+    way = max(0.0, min(0.2 * m.size[0], position[0] - size, m.size[0] - size - position[0]))
+    omega = 2 * math.pi / r.uniform(2, 15)
+    terms = [""] * m.dim
+    terms[0] = "%.5g * math.sin(%.5g * t)" % (way, omega)
+    if r.random() < 0.5:
+        terms[m.up] = "%.5g * (1 - math.cos(%.5g * t))" % (0.4 * way, omega)
+    m.scripted(position, terms, "%.5g * t" % (r.choice([-1, 1]) * omega * r.uniform(0, 2)) if r.random() < 0.7 else "", m.body_shape(size))
+
+
+def breathe(m):
+    """A wall comes slowly in and goes out again, across the whole height: passive and active pressure in turn."""
+    r = m.random
+    lasting(m, 3, 8)
+    m.scene["walls"] = dict(m.walls(), top="open")
+    m.scene["walls"].pop("x", None)
+    m.scene["walls"].setdefault("left", "slip")
+    m.scene["walls"].setdefault("right", "slip")
+    m.materials()
+    start = r.uniform(2.0, 3.0) * m.h
+    way = r.uniform(0.3, 0.2 * m.size[0] / m.h) * m.h
+    half = [m.size[0], 10.0, 10.0]
+    half[m.up] = 10.0
+    position = [s / 2 for s in m.size]
+    position[0] = start - m.size[0]
+    terms = [""] * m.dim
+    terms[0] = "%.5g * math.sin(%.5g * t)" % (r.choice([-1.0, 1.0]) * min(way, start) if r.random() < 0.5 else way, 2 * math.pi / r.uniform(2, 20))
+    m.scripted(position, terms, "", {"box": {"size": vector([2 * x for x in half])}})
+    lower, upper = [0.0] * m.dim, list(m.size)
+    lower[0], upper[m.up] = start, r.uniform(0.25, 0.5) * m.size[m.up]
+    m.grains.append({"shape": {"box": {"lower": vector(lower), "upper": vector(upper)}}, "material": "one", **m.fill()})
+
+
+def lift(m):
+    """A floor that fills the domain rises at 1 mm/s to 1 m/s and carries a bed, flat or piled to a side."""
+    r = m.random
+    lasting(m, 1, 6)
+    m.scene["walls"] = {"all": r.choice(["slip", number(r.uniform(0, 0.4))]), "top": "open"}
+    m.materials()
+    speed = 10 ** r.uniform(-3, 0)
+    m.duration = min(m.duration, 0.4 * m.size[m.up] / speed)
+    floor = r.uniform(1.5, 3.5) * m.h
+    position = [s / 2 for s in m.size]
+    position[m.up] = floor - m.size[m.up]
+    half = [10.0] * 3
+    half[m.up] = m.size[m.up]
+    terms = [""] * m.dim
+    terms[m.up] = "%.5g * t" % speed
+    m.scripted(position, terms, "", {"box": {"size": vector([2 * x for x in half])}})
+    lower, upper = [0.0] * m.dim, list(m.size)
+    lower[m.up], upper[m.up] = floor, floor + r.uniform(0.15, 0.3) * m.size[m.up]
+    if r.random() < 0.5:
+        upper[0] = 0.5 * m.size[0]
+    m.grains.append({"shape": {"box": {"lower": vector(lower), "upper": vector(upper)}}, "material": "one", **m.fill()})
+
+
+def shear(m):
+    """A plate lies on a layer and goes along it for ever; the domain is periodic that way."""
+    r = m.random
+    lasting(m, 3, 8)
+    m.scene["walls"] = {"x": "periodic", "bottom": r.choice(["stick", number(r.uniform(0.3, 1))]), "top": "open"}
+    if m.dim == 3:
+        m.scene["walls"]["y"] = r.choice(["periodic", "slip"])
+    m.materials()
+    height = m.bed(r.uniform(0.25, 0.5))
+    half = [10.0] * 3
+    half[m.up] = 1.5 * m.h
+    position = [s / 2 for s in m.size]
+    position[m.up] = height + 1.5 * m.h + r.choice([0.0, r.uniform(0, 0.5) * m.h])
+    terms = [""] * m.dim
+    speed = m.speed() * r.choice([-1, 1])
+    terms[0] = "%.5g * t" % speed if r.random() < 0.6 else "%.5g * math.sin(%.5g * t)" % (m.size[0] / 4, 4 * speed / m.size[0])
+    m.scripted(position, terms, "", {"box": {"size": vector([2 * x for x in half])}})
+
+
+FAMILIES = {f.__name__: f for f in (rest, slope, collapse, stir, drum, rising, push, drop, pour, incline, hopper, crowd,
+                                    tilt, knead, breathe, lift, shear)}
+
+
+def make(seed, method, dim=None, family=None, brief=False):
+    """The scene of a seed; `brief` for one of about a second: a smaller box and a shorter time, all else alike."""
+    m = Maker(seed, method, dim, family, brief)
     FAMILIES[m.family](m)
     scene = m.finish()
     if scene.pop("x-rest", False):
