@@ -70,6 +70,7 @@ static void seepage(int drag, double (*gradient)(double flux))
         scene_set(&s, "tolerance", "1e-12");
         scene_set(&s, "tolerance_max", "1e-12");
         scene_set(&s, "stabilisation", "0.1"); /* rounds to the last digit are fewer so */
+        scene_set(&s, "max_rounds", "20000");
         scene_start(&s);
         rp_step_stats stats;
         for (int k = 0; k < 60; k++)
