@@ -200,6 +200,33 @@ static void blend(dual *y, int64_t i, double theta)
     s->volume = (1 - theta) * own + theta * phi * (room ? room->volume : full);
 }
 
+/* A node of the stencil that no grains reach goes on as a line from two beside it, u = 2 u_1 - u_2, the heaviest: its part of g is theirs. False when there are
+ * none. `g` may be NULL, to ask only. */
+static bool extend(const dual *y, const int64_t *node, double *g)
+{
+    static const int step[3] = { 1, 3, 9 };
+    for (int n = 0; n < NS_STENCIL; n++) {
+        double most = 0;
+        int first = -1, second = -1;
+        if (y->nodes.mass[node[n]] > 0)
+            continue;
+        for (int a = 0; a < RP_DIM; a++) {
+            int k = n / step[a] % 3, one = n + (1 - k) * step[a], two = n + 2 * (1 - k) * step[a];
+            double near = k == 1 ? 0 : y->nodes.mass[node[one]], far = k == 1 ? 0 : y->nodes.mass[node[two]];
+            if (near > 0 && far > 0 && near + far > most)
+                most = near + far, first = one, second = two;
+        }
+        if (first < 0)
+            return false;
+        for (int a = 0; g && a < RP_DIM; a++) {
+            g[first * RP_DIM + a] += 2 * g[n * RP_DIM + a];
+            g[second * RP_DIM + a] -= g[n * RP_DIM + a];
+            g[n * RP_DIM + a] = 0;
+        }
+    }
+    return true;
+}
+
 /* Strain rates of the velocities as they came from the particles: sqrt(2 D':D') of the deviator, sqrt(2 D:D) of all. */
 static void rates(const dual *y, int64_t i, const int64_t *node, double *shear, double *all)
 {
@@ -252,6 +279,8 @@ static void prepare_stress(const job *w, int64_t i, const int64_t *node)
     memset(s, 0, sizeof *s);
     s->full = fullness(y, node);
     blend(y, i, s->full);
+    if (!(s->constant > 0))
+        extend(y, node, y->g + i * (NS_STENCIL * RP_DIM));
     rates(y, i, node, &shear, &all);
     double hat = sum->friction / sum->volume, loose = sum->looseness / sum->volume;
     double gap = e < 1 ? 1 / e - 1 : 0;
@@ -332,11 +361,11 @@ static void fill_gaps(void *context, int64_t begin, int64_t end, int worker)
             int64_t i = b * RP_BLOCK_NODES + l, node[NS_STENCIL];
             if (y->sum[i].count > 0 || y->cut[i] == -2 || too_thin(y, i))
                 continue;
-            bool reached = true; /* by particles, all of its nodes */
+            bool reached = true; /* its nodes, by particles, or by lines through those that are */
             stencil_nodes(y, b, l, node);
             for (int n = 0; n < NS_STENCIL && reached; n++)
-                reached = node[n] >= 0 && y->nodes.mass[node[n]] > 0;
-            if (!reached || !(fullness(y, node) > 0))
+                reached = node[n] >= 0;
+            if (!reached || !(y->nodes.mass[node[DU_CENTRE]] > 0) || !extend(y, node, NULL) || !(fullness(y, node) > 0))
                 continue;
             du_sum around = { 0 };
             for (int n = 0; n < NS_STENCIL; n++) {

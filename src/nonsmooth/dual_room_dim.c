@@ -289,7 +289,7 @@ static void node_rooms(void *context, int64_t begin, int64_t end, int worker)
         bool plain = !y->near[b] && !at_wall(w, b);
         for (int l = 0; l < RP_BLOCK_NODES; l++) {
             int64_t j = b * RP_BLOCK_NODES + l;
-            y->nodes.room[j] = plain || !(y->nodes.mass[j] > 0) ? full : node_room(w, j);
+            y->nodes.room[j] = plain ? full : node_room(w, j);
         }
     }
 }
