@@ -15,10 +15,10 @@
  * velocities in all directions: Bagnold's flow was 6 % slow and took twice the sweeps (`repose validate bagnold`). Parameter `dead_band`. */
 #define DU_DEAD_BAND 0.0125
 
-/* 3. The apex of the cone is rounded: |lambda_T| <= mu sqrt(lambda_N^2 + c^2), c = rho g h w times this: the stress at the middle of a surface layer one cell
- * thick, which is the size of the error that sampling makes near the free surface. It vanishes with the cell. Twice as much holds a tray beyond asin mu.
- * Parameter `apex`, in units of rho g h; 0 turns it off. */
-#define DU_APEX 0.5
+/* 3. The apex of the cone is rounded: |lambda_T| <= mu sqrt(lambda_N^2 + c^2), c = rho g h w: the stress under a layer one cell thick,
+ * which is the size of the error that sampling makes near the free surface. It vanishes with the cell. Parameter `apex`, in units of
+ * rho g h; 0 turns it off. */
+#define DU_APEX 1.0
 
 /* 4. The weight w of that apex falls from 1 at rest to 0 at a strain rate of this many sqrt(g / h), where a cell is sheared by so much in
  * the time that a grain falls through it: what flows has the plain cone. Parameter `apex_rate`. */
