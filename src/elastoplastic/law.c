@@ -238,8 +238,8 @@ static double shear_rate(const rp__elastoplastic_volumes *v, int64_t i)
  * constants these are):
  *   what is too tight has no gap,                  gain = 0;
  *   and dilates where it is sheared,               d tr e = -z |shear rate| dt,  z = K (ln e - delta), at most mu^.
- * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies, where the
- * grid sees the room behind them too, e is too small and nothing happens either. */
+ * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies the room is what
+ * they leave (room.h). */
 #define DEAD_BAND 0.05
 #define DILATANCY 4.0
 
