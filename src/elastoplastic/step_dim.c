@@ -16,9 +16,6 @@
 typedef rp__elastoplastic_state state;
 typedef rp__elastoplastic_work work;
 
-/* Volumes are made to agree once the relaxation would be this far, not every step: it is slow beside the elastic wave. */
-#define SMOOTHING_STEP 0.05
-
 rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
 {
     state *s = RP_NEW(state);
@@ -342,7 +339,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .single = par->storage == 1 } };
     double unsmoothed = s->unsmoothed;
     s->unsmoothed += dt;
-    w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
+    w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > RP_EP_SMOOTHING_STEP;
     stats->iterations = 0;
     stats->converged = true;
     bool explicit = par->integrator == RP_EP_EXPLICIT;
