@@ -45,9 +45,8 @@
  * (if not, the plain tolerance is enough after DP_PATIENCE of them). */
 #define DP_AT_REST 0.01
 
-/* Solver. What a round leaves of the outflow of cells: with weak drag rounds a step are the same up to 0.3; with the strongest (κ 10⁴) they
- * grow by a fifth beyond 0.1. */
-#define DP_PRESSURE_PART 0.05
+/* Solver. What a round leaves of the outflow of cells: from 0.03 to 0.1 rounds a step are the same within a tenth, for any strength of drag. */
+#define DP_PRESSURE_PART 0.07
 
 /* Rounds after which a residual that has not halved makes visits more careful. */
 #define DP_PATIENCE 20

@@ -40,6 +40,7 @@ void DP(destroy)(void *state)
                     y->lambda,
                     y->bend,
                     y->previous_bend,
+                    y->residual,
                     y->eta,
                     y->stress_of,
                     y->source,
@@ -55,8 +56,13 @@ void DP(destroy)(void *state)
                     y->previous_pressure,
                     y->previous_u,
                     y->previous_w,
+                    y->near_cell,
+                    y->near_node,
+                    y->near_cells.run,
+                    y->near_nodes.run,
+                    y->pushed,
+                    y->previous_rhs,
                     y->coupling,
-                    y->stiffness,
                     y->view_data };
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         rp__base_free(all[i]);
@@ -89,7 +95,7 @@ static bool allocate(dp_system *y)
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
-                make(&y->stiffness, DP_CORNERS, sizeof *y->stiffness);
+                make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);
     return done;
@@ -175,7 +181,6 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
     RP_TRY(rp__multigrid_create(y->cells, y->lattice.periodic, &y->poisson));
     RP_TRY(RP_D(rp__grid_init)(&y->grid, &y->lattice));
     node_volumes(y);
-    DP(make_stiffness)(y);
     RP_TRY(start_fluid(y, def));
     tell_regime(def);
     return RP_OK;
@@ -331,12 +336,13 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     set_units(y, world, dt);
     RP_TRY(DP(gather)(y, world));
     RP_LAP(&world->phases, "gather", t);
-    DP(carry)(y, world, dt);
+    DP(carry)(y, dt);
     RP_LAP(&world->phases, "carry", t);
     RP_TRY(DP(set_holds)(y, world, dt));
     DP(node_algebra)(y, world, dt);
     DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);
+    RP_TRY(DP(find_near)(y, world));
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);
     RP_TRY(rp__sim_given_up(world));

@@ -104,6 +104,16 @@ typedef struct dp_contact {
     double impulse[RP_DIM], before[RP_DIM]; /* on the grains */
 } dp_contact;
 
+/* Items that follow one another along x, and where the first is; a list of such. */
+typedef struct dp_run {
+    int64_t first, count, at[3];
+} dp_run;
+
+typedef struct dp_runs {
+    dp_run *run;
+    int64_t count, capacity;
+} dp_runs;
+
 typedef struct dp_report {
     int64_t rounds, pressure_iterations;
     double residual_mean, residual_max, divergence;
@@ -170,9 +180,16 @@ typedef struct dp_system {
     int64_t contact_count, contact_capacity;
     double (*previous)[DP_S];     /* of stresses: the last round's end */
     double (*previous_bend)[DP_BENT];
+    double *residual;             /* of stresses */
     double *bend;                 /* DP_BENT a cell, state */
     double *previous_pressure, *previous_u, *previous_w;
     int64_t previous_capacity;
+
+    /* where rounds work (near_dim.c) */
+    uint8_t *near_cell, *near_node;
+    dp_runs near_cells, near_nodes;
+    double *pushed;               /* pressure that far nodes have felt */
+    double *previous_rhs;         /* of far cells, as previous_pressure */
 
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
@@ -181,7 +198,6 @@ typedef struct dp_system {
     double body_part[DP_BODIES], body_part_spin[DP_BODIES];
     double body_resistance[DP_BODIES]; /* of the fluid to a free body, with all around it held: dt Σ K over pairs of its nodes and others [kg] */
     double *coupling;             /* b = dt β V of nodes */
-    double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
     int64_t view_capacity;
     rp_field_view views[16];
@@ -198,6 +214,7 @@ typedef struct dp_solve {
     bool aitken;    /* bodies have moved once in this step */
     double moved;   /* change of the velocity of a free body in the last sweep */
     double largest; /* right side of the pressure in this step */
+    bool rounds;    /* the pressure was found once: only near cells and nodes are kept from then on */
 } dp_solve;
 
 /* ---- places ---- */
@@ -237,19 +254,26 @@ DP_INLINE int64_t dp_beyond(const dp_system *y, const int64_t at[3], int axis, i
         return -1;
     return dp_cell_index(y, at) + (side ? 1 : -1) * (last ? (1 - n) * stride : stride);
 }
+/* The cell of which a node is corner n, -1: beyond a face of the domain. */
+DP_INLINE int64_t dp_cell_at_corner(const dp_system *y, const int64_t at[3], int n)
+{
+    int64_t cell[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++) {
+        cell[a] = at[a] - (n >> a & 1);
+        if (y->lattice.periodic[a])
+            cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
+        if (cell[a] < 0 || cell[a] >= y->cells[a])
+            return -1;
+    }
+    return dp_cell_index(y, cell);
+}
 /* Cells around a node, as corner n of which it is; false on a face of the domain. */
 DP_INLINE bool dp_around(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
 {
     for (int n = 0; n < DP_CORNERS; n++) {
-        int64_t cell[3] = { 0 };
-        for (int a = 0; a < RP_DIM; a++) {
-            cell[a] = at[a] - (n >> a & 1);
-            if (y->lattice.periodic[a])
-                cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
-            if (cell[a] < 0 || cell[a] >= y->cells[a])
-                return false;
-        }
-        out[n] = dp_cell_index(y, cell);
+        out[n] = dp_cell_at_corner(y, at, n);
+        if (out[n] < 0)
+            return false;
     }
     return true;
 }
@@ -329,22 +353,22 @@ DP_INLINE int dp_fluid_hold(int axis)
 /* ---- the parts of a step ---- */
 
 rp_result DP(gather)(dp_system *y, rp__world *world);                       /* particles to nodes and cells */
-void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* the fluid by itself */
+void DP(carry)(dp_system *y, double dt);                                    /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
 void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
 void DP(find_rooms)(dp_system *y, const rp__world *world);
 rp_result DP(balance_rooms)(const dp_system *y, const rp__world *world, double dt, double *rhs); /* what comes into shut rooms must leave them */
 void DP(make_laplacian)(dp_system *y, const rp__world *world);
+rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
-/* The alternating parts of the impulse of a pressure on a node. */
-void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING]);
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
 /* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
+void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
 void DP(start_bodies)(dp_solve *w);
 void DP(visit_contacts)(dp_solve *w);
@@ -360,7 +384,9 @@ dp_push DP(body_push)(const dp_system *y, const rp__world *world, int body, doub
 void DP(filter_pressure)(dp_system *y, const double gravity[3]);
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);
-void DP(make_stiffness)(dp_system *y);
+/* K u of a cell for viscosity one, and the same by Gauss's rule, for tests. */
+void DP(viscous_cell)(double h, double u[DP_CORNERS][RP_DIM], double f[DP_CORNERS][RP_DIM]);
+void DP(viscous_cell_ref)(double h, double u[DP_CORNERS][RP_DIM], double f[DP_CORNERS][RP_DIM]);
 double DP(born_looseness)(const dp_system *y, const rp_material_def *material, double phi);
 void DP(follow_volume)(const dp_system *y, const rp__world *world, const dp_stress *s, double part, int64_t i, double *loose, double *packing);
 double DP(drag)(const rp_fluid_def *fluid, double phi, double slip, double diameter); /* β/φ */

@@ -18,15 +18,8 @@ static double wall_load(const dp_solve *w, const dp_contact *c)
     sum += w->dt * y->phi[j] * push[axis];
     dp_place(y->nodes, j, at);
     for (int n = 0; n < DP_CORNERS; n++) {
-        int64_t cell[3] = { 0 };
-        bool there = true;
-        for (int a = 0; a < RP_DIM; a++) {
-            cell[a] = at[a] - (n >> a & 1);
-            if (y->lattice.periodic[a])
-                cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
-            there = there && cell[a] >= 0 && cell[a] < y->cells[a];
-        }
-        int32_t k = there ? y->stress_of[dp_cell_index(y, cell)] : -1;
+        int64_t cell = dp_cell_at_corner(y, at, n);
+        int32_t k = cell < 0 ? -1 : y->stress_of[cell];
         if (k < 0)
             continue;
         const dp_stress *s = &y->stress[k];
