@@ -58,6 +58,15 @@ DP_INLINE void visit_bent(const dp_solve *w, dp_stress *s)
     dp_scatter_bent(w->y, s, w->dt, next);
 }
 
+/* A cell, and what its corners touch: the next cell then sees nodes that bodies have stopped. */
+DP_INLINE void visit_all(const dp_solve *w, dp_stress *s)
+{
+    visit(w, s);
+    visit_bent(w, s);
+    if (w->world->body_count && s->touches)
+        DP(visit_corners)(w, s);
+}
+
 static void sweep_column(void *context, int64_t column, int worker)
 {
     const dp_solve *w = context;
@@ -66,10 +75,10 @@ static void sweep_column(void *context, int64_t column, int worker)
     (void)worker;
     if (w->backward)
         for (int64_t k = end - 1; k >= begin; k--)
-            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
+            visit_all(w, &y->stress[k]);
     else
         for (int64_t k = begin; k < end; k++)
-            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
+            visit_all(w, &y->stress[k]);
 }
 
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context)

@@ -34,6 +34,9 @@ void DP(destroy)(void *state)
                     y->held,
                     y->viscous,
                     y->inside,
+                    y->free_node,
+                    y->free_cell,
+                    y->part,
                     y->pressure,
                     y->rhs,
                     y->change,
@@ -52,6 +55,7 @@ void DP(destroy)(void *state)
                     y->cell_first,
                     y->cell_particles,
                     y->contacts,
+                    y->contact_at,
                     y->previous,
                     y->previous_pressure,
                     y->previous_u,
@@ -95,7 +99,8 @@ static bool allocate(dp_system *y)
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
-                make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one);
+                make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one) &&
+                make(&y->contact_at, n, sizeof *y->contact_at) && make(&y->free_node, n, one) && make(&y->free_cell, c, one) && make(&y->part, c, DP_CORNERS * one);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);
     return done;
@@ -320,7 +325,9 @@ static double over_packed(const dp_system *y, double largest)
 {
     double over = 0, all = 0;
     for (int64_t j = 0; j < y->node_count; j++) {
-        double room = largest * y->volume[j];
+        if (!(y->grains[j] > 0))
+            continue;
+        double room = largest * y->free_node[j];
         over += y->grains[j] > room ? y->grains[j] - room : 0;
         all += y->grains[j];
     }
@@ -339,6 +346,7 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     DP(carry)(y, dt);
     RP_LAP(&world->phases, "carry", t);
     RP_TRY(DP(set_holds)(y, world, dt));
+    DP(find_space)(y, world);
     DP(node_algebra)(y, world, dt);
     DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);

@@ -80,6 +80,7 @@ typedef struct dp_stress {
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
     double scale, scale_t;        /* units of the residual */
     bool usable;                  /* some corner can move */
+    bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
@@ -151,11 +152,13 @@ typedef struct dp_system {
     double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
+    double *free_node;            /* ∫N outside of bodies, of nodes with grains */
 
     /* cells */
     double *pressure, *rhs, *change; /* state: pressure */
     double *lambda;               /* DP_S a cell, state: contact stress of the last step */
     double *eta;                  /* viscosity of the mixture */
+    double *free_cell, *part;     /* volume outside of bodies, of cells with grains; what of it each of the corners has */
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
     double outside[6];            /* pressure at open faces */
@@ -178,6 +181,7 @@ typedef struct dp_system {
     int32_t *cell_particles;
     dp_contact *contacts;
     int64_t contact_count, contact_capacity;
+    int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
     double (*previous_bend)[DP_BENT];
     double *residual;             /* of stresses */
@@ -355,6 +359,7 @@ DP_INLINE int dp_fluid_hold(int axis)
 rp_result DP(gather)(dp_system *y, rp__world *world);                       /* particles to nodes and cells */
 void DP(carry)(dp_system *y, double dt);                                    /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
+void DP(find_space)(dp_system *y, const rp__world *world);                  /* that bodies leave */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
 void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
 void DP(find_rooms)(dp_system *y, const rp__world *world);
@@ -372,6 +377,7 @@ void DP(push_far_nodes)(dp_system *y, double dt);                            /* 
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
 void DP(start_bodies)(dp_solve *w);
 void DP(visit_contacts)(dp_solve *w);
+void DP(visit_corners)(const dp_solve *w, const dp_stress *s);               /* contacts of its corners with bodies */
 double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
 bool DP(free_bodies)(const rp__world *world);
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */

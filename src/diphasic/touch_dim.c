@@ -82,17 +82,31 @@ static void visit_contact(const dp_solve *w, dp_contact *c)
     set_impulse(y, c, next);
 }
 
+/* Contacts of one node follow one another, and belong to the part in which the first of them is. */
 static void visit_contacts(void *context, int64_t begin, int64_t end, int worker)
 {
     const dp_solve *w = context;
+    dp_contact *all = w->y->contacts;
     (void)worker;
+    while (begin > 0 && begin < end && all[begin].node == all[begin - 1].node)
+        begin++;
+    while (begin < end && end < w->y->contact_count && all[end].node == all[end - 1].node)
+        end++;
     for (int64_t i = begin; i < end; i++)
-        visit_contact(w, &w->y->contacts[i]);
+        visit_contact(w, &all[i]);
 }
 
 void DP(visit_contacts)(dp_solve *w)
 {
     rp__exec_for(w->y->contact_count, 64, visit_contacts, w);
+}
+
+void DP(visit_corners)(const dp_solve *w, const dp_stress *s)
+{
+    dp_system *y = w->y;
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int64_t i = y->contact_at[s->node[n]]; i >= 0 && i < y->contact_count && y->contacts[i].node == s->node[n]; i++)
+            visit_contact(w, &y->contacts[i]);
 }
 
 /* Aitken's part of the change to make: by how much the last part changed what is left. */
@@ -156,6 +170,20 @@ bool DP(free_bodies)(const rp__world *world)
     return false;
 }
 
+static void find_touching(dp_system *y)
+{
+    memset(y->contact_at, -1, (size_t)y->node_count * sizeof *y->contact_at);
+    for (int64_t i = y->contact_count - 1; i >= 0; i--)
+        if (y->contacts[i].body >= 0)
+            y->contact_at[y->contacts[i].node] = (int32_t)i;
+    for (int64_t k = 0; k < y->stress_count; k++) {
+        dp_stress *s = &y->stress[k];
+        s->touches = false;
+        for (int n = 0; n < DP_CORNERS; n++)
+            s->touches = s->touches || y->contact_at[s->node[n]] >= 0;
+    }
+}
+
 void DP(start_bodies)(dp_solve *w)
 {
     dp_system *y = w->y;
@@ -167,6 +195,8 @@ void DP(start_bodies)(dp_solve *w)
     for (int64_t i = 0; i < y->contact_count; i++)
         if (y->contacts[i].body >= 0)
             count[y->contacts[i].body]++;
+    if (w->world->body_count)
+        find_touching(y);
     for (int64_t i = 0; i < y->contact_count; i++) {
         dp_contact *c = &y->contacts[i];
         const rp__body *body = c->body >= 0 ? &w->world->bodies[c->body] : NULL;
