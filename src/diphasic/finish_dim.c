@@ -165,9 +165,9 @@ DP_INLINE void velocity_in(const dp_system *y, const dp_stress *s, const double 
     }
 }
 
-/* The velocity half a step ahead, with which a particle moves. Moved with what it has where it is, (1 + dt ∇u) x, grains that are stretched one way and squeezed the
- * other by e in a step lose e² of their volume each time; the midpoint loses e⁴/4. Where no grains are ahead the cell that it is in goes on beyond its
- * faces. */
+/* The velocity half a step ahead, with which a particle moves. Moved with what it has where it is, (1 + dt ∇u) x, grains that are stretched one
+ * way and squeezed the other by e in a step lose e² of their volume each time; the midpoint loses e⁴/4. Where no grains are ahead the cell that it
+ * is in goes on beyond its faces. */
 DP_INLINE void midpoint(const dp_system *y, const dp_stress *s, const int64_t at[3], const double t[RP_DIM], double dt, double v[RP_DIM])
 {
     double ahead[RP_DIM], inside[RP_DIM];

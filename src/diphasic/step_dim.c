@@ -100,7 +100,8 @@ static bool allocate(dp_system *y)
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
                 make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one) &&
-                make(&y->contact_at, n, sizeof *y->contact_at) && make(&y->free_node, n, one) && make(&y->free_cell, c, one) && make(&y->part, c, DP_CORNERS * one);
+                make(&y->contact_at, n, sizeof *y->contact_at) &&
+                make(&y->free_node, n, one) && make(&y->free_cell, c, one) && make(&y->part, c, DP_CORNERS * one);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);
     return done;

@@ -198,7 +198,7 @@ static void rising_floor_keeps_volume(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(long_steps_keep_volume), cmocka_unit_test(rising_floor_keeps_volume), cmocka_unit_test(loose_and_dense),
-                                        cmocka_unit_test(piping), cmocka_unit_test(poured) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(long_steps_keep_volume), cmocka_unit_test(rising_floor_keeps_volume),
+                                        cmocka_unit_test(loose_and_dense), cmocka_unit_test(piping), cmocka_unit_test(poured) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

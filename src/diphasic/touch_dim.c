@@ -178,7 +178,6 @@ static void find_touching(dp_system *y)
             y->contact_at[y->contacts[i].node] = (int32_t)i;
     for (int64_t k = 0; k < y->stress_count; k++) {
         dp_stress *s = &y->stress[k];
-        s->touches = false;
         for (int n = 0; n < DP_CORNERS; n++)
             s->touches = s->touches || y->contact_at[s->node[n]] >= 0;
     }
