@@ -32,49 +32,6 @@ static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
     }
 }
 
-static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *part, dp_push *all)
-{
-    rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
-    all->impulse = rp__vec3_add(all->impulse, force);
-    all->turn = rp__vec3_add(all->turn, rp__vec3_cross(arm, force));
-    if (part)
-        *part = rp__vec3_add(*part, force);
-}
-
-/* The pressure of the mixture on the nodes inside with the weight of the fluid that the body keeps away, what viscosity does to them, and the
- * grains that touch. Viscosity was found with the velocity that the body had: m/(m + R), R the resistance with all else held, keeps a light
- * free body in a thick fluid from being thrown back and forth. */
-dp_push DP(body_push)(const dp_system *y, const rp__world *world, int b, double dt)
-{
-    const rp__body *body = &world->bodies[b];
-    dp_push all = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
-    double part = body->def.kind == RP_BODY_FREE ? 1 / (1 + y->body_resistance[b] * body->inverse_mass) : 1;
-    for (int64_t j = 0; j < y->node_count; j++) {
-        if (y->inside[j] != b)
-            continue;
-        int64_t at[3];
-        double push[3] = { 0 }, shear[3] = { 0 }, x[3] = { 0 };
-        dp_place(y->nodes, j, at);
-        DP(pressure_impulse)(y, y->pressure, true, j, push);
-        for (int a = 0; a < RP_DIM; a++) {
-            x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            push[a] = dt * (push[a] - world->def->fluid->density * y->volume[j] * world->def->gravity[a]);
-            shear[a] = part * y->viscous[RP_DIM * j + a];
-        }
-        add_push(body, push, x, &all.pressure, &all);
-        add_push(body, shear, x, &all.viscous, &all);
-    }
-    for (int64_t i = 0; i < y->contact_count; i++) {
-        const dp_contact *c = &y->contacts[i];
-        double push[3] = { 0 };
-        for (int a = 0; a < RP_DIM; a++)
-            push[a] = -c->impulse[a];
-        if (c->body == b)
-            add_push(body, push, c->place, NULL, &all);
-    }
-    return all;
-}
-
 /* On bodies, and of the grains along frictional walls. */
 static void push_bodies(dp_system *y, rp__world *world, double dt)
 {

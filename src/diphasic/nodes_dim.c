@@ -154,7 +154,9 @@ static rp_result hold_body(dp_system *y, const rp__world *world, int64_t node, c
         rp__vec3 n;
         if (!body->present)
             continue;
-        double distance = rp__body_distance(body, &body->pose_next, rp__vec3_load(x), &n);
+        /* free bodies where they are: how far they will go the fluid is still to decide */
+        const rp__pose *pose = body->def.kind == RP_BODY_FREE ? &body->pose : &body->pose_next;
+        double distance = rp__body_distance(body, pose, rp__vec3_load(x), &n);
         if (!(distance < reach))
             continue;
         double normal[3] = { n.x, n.y, n.z }, target[3];

@@ -321,6 +321,7 @@ static void apply_mixed(void *context, const double *x, double *out)
     int64_t lines = w.y->nodes[1] * w.y->nodes[2], chunk = 1 + 2048 / w.y->nodes[0];
     rp__exec_for(lines, chunk, mixed_lines, &w);
     rp__exec_for(w.y->cells[1] * w.y->cells[2], chunk, mixed_cells, &w);
+    DP(add_free_bodies)(w.y, x, out);
 }
 
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report)
@@ -342,7 +343,7 @@ rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *
     if (most > least) {
         memset(y->change, 0, (size_t)y->cell_count * sizeof(double));
         rp__multigrid_operator operator = { apply_mixed, y };
-        rp__multigrid_report solved = rp__multigrid_solve(y->poisson, y->epsilon < 1 ? &operator : NULL, y->rhs, tolerance, 200, y->change);
+        rp__multigrid_report solved = rp__multigrid_solve(y->poisson, &operator, y->rhs, tolerance, 200, y->change);
         report->pressure_iterations += solved.iterations;
         report->divergence = solved.residual * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
         memcpy(y->rhs, rp__multigrid_residual(y->poisson), (size_t)y->cell_count * sizeof(double));
@@ -352,6 +353,7 @@ rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *
             rp__exec_for(y->near_nodes.count, 8, push_runs, &push);
         else
             rp__exec_for(y->nodes[1] * y->nodes[2], 4, push_lines, &push);
+        DP(push_free_bodies)(w, y->change);
     }
     if (!w->rounds)
         memcpy(y->pushed, y->pressure, (size_t)y->cell_count * sizeof(double));

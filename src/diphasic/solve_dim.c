@@ -227,8 +227,7 @@ static void one_round(dp_solve *w)
         DP(for_columns)(y, sweep_column, w);
         DP(visit_contacts)(w);
     }
-    w->moved = DP(move_bodies)(w);
-    w->aitken = true;
+    DP(settle_bodies)(w);
 }
 
 static bool measure(dp_solve *w, dp_report *report, double *turn)
@@ -251,8 +250,9 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     double mark = INFINITY;
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
-    DP(start_bodies)(&w);
+    DP(start_contacts)(&w);
     DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
+    DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(set_tilt)(y, world, dt);
     DP(make_operators)(&w);
@@ -265,6 +265,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
+        w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
@@ -284,6 +285,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         }
         last = report->residual_mean;
         extrapolate(&w, beta);
+        DP(settle_bodies)(&w);
     }
     if (report->residual_max != report->residual_max)
         return rp__base_fail(RP_DIVERGED, "contact stresses have no end at t = %g s", world->time);

@@ -56,6 +56,7 @@ void DP(destroy)(void *state)
                     y->cell_particles,
                     y->contacts,
                     y->contact_at,
+                    y->held_node,
                     y->previous,
                     y->previous_pressure,
                     y->previous_u,
@@ -351,6 +352,7 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     DP(node_algebra)(y, world, dt);
     DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);
+    RP_TRY(DP(list_held)(y, world));
     RP_TRY(DP(find_near)(y, world));
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);

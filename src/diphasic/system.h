@@ -105,6 +105,13 @@ typedef struct dp_contact {
     double impulse[RP_DIM], before[RP_DIM]; /* on the grains */
 } dp_contact;
 
+/* A node inside a body. */
+typedef struct dp_held {
+    int64_t node;
+    double arm[3];                /* from where the body is */
+    int64_t cell[DP_CORNERS];     /* around it, -1: none, or without a pressure */
+} dp_held;
+
 /* Items that follow one another along x, and where the first is; a list of such. */
 typedef struct dp_run {
     int64_t first, count, at[3];
@@ -198,8 +205,11 @@ typedef struct dp_system {
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
-    rp__vec3 body_left[DP_BODIES], body_turn_left[DP_BODIES]; /* what was left of their change in the last round */
-    double body_part[DP_BODIES], body_part_spin[DP_BODIES];
+    rp__vec3 body_last[DP_BODIES]; /* velocity after the last round */
+    double body_inverse[DP_BODIES][36]; /* inverse mass, linear then angular */
+    bool body_free[DP_BODIES];
+    dp_held *held_node;           /* nodes inside bodies, body by body */
+    int64_t held_first[DP_BODIES + 1], held_capacity;
     double body_resistance[DP_BODIES]; /* of the fluid to a free body, with all around it held: dt Σ K over pairs of its nodes and others [kg] */
     double *coupling;             /* b = dt β V of nodes */
     double *view_data;
@@ -215,8 +225,7 @@ typedef struct dp_solve {
     bool backward;
     double beta;
     double relax;   /* part of what the law asks for that a visit does */
-    bool aitken;    /* bodies have moved once in this step */
-    double moved;   /* change of the velocity of a free body in the last sweep */
+    double moved;   /* change of the velocity of a free body in the last round */
     double largest; /* right side of the pressure in this step */
     bool rounds;    /* the pressure was found once: only near cells and nodes are kept from then on */
 } dp_solve;
@@ -375,10 +384,15 @@ void DP(make_operators)(dp_solve *w);
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
 void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
+rp_result DP(list_held)(dp_system *y, const rp__world *world);               /* nodes inside bodies */
 void DP(start_bodies)(dp_solve *w);
+void DP(settle_bodies)(const dp_solve *w);                                   /* velocities of free bodies from all that pushes them */
+void DP(push_free_bodies)(const dp_solve *w, const double *change);          /* what a change of the pressure gives to them */
+void DP(add_free_bodies)(const dp_system *y, const double *x, double *out);  /* out += D R I Rᵀ Dᵀ x */
+double DP(moved_bodies)(const dp_solve *w);                                  /* largest change of a velocity since the last call */
+void DP(start_contacts)(dp_solve *w);
 void DP(visit_contacts)(dp_solve *w);
 void DP(visit_corners)(const dp_solve *w, const dp_stress *s);               /* contacts of its corners with bodies */
-double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
 bool DP(free_bodies)(const rp__world *world);
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */
 /* Impulse on a body over the step, as things stand: pressure (with the weight of the fluid kept away), viscosity, grains. */
