@@ -42,8 +42,8 @@ static void floats_and_sinks(void **state)
 }
 
 /* The first step of a ball that a force pushes through a fluid at rest without viscosity: it has the mass of the ball and the fluid that it takes
- * along, ρV of a disc, ½ρV of a sphere. In a box the fluid flows back: as in a round shell of its width (b³ + 2 r³)/(b³ - r³), in 2D (b² + r²)/(b² - r²), times that. The
- * ball is as large as its nodes make it, V = n h^d. */
+ * along, ρV of a disc, ½ρV of a sphere. In a box the fluid flows back: as in a round shell of its width (b³ + 2 r³)/(b³ - r³), in 2D (b² + r²)/(b² - r²),
+ * times that. The ball is as large as its nodes make it, V = n h^d. */
 static double taken_along(int dim, int width, double radius, double density)
 {
     const int cells[3] = { width, width, width };
