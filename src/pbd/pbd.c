@@ -54,6 +54,7 @@ static rp_result create(rp__world *world, int first_field, void **out)
     rp__pbd *s = RP_NEW(rp__pbd);
     if (!s)
         return RP_OUT_OF_MEMORY;
+    world->short_loops = true;
     s->par = world->params;
     s->dim = def->dim;
     s->r = rp__pbd_radius(def, s->par);
@@ -102,7 +103,7 @@ static void destroy(void *state)
     rp__pbd *s = state;
     void *all[] = { s->order,    s->slot,  s->cell,       s->home,         s->owner, s->range,    s->x,      s->u,    s->push,   s->mass,
                     s->material, s->id,    s->cell_first, s->slabs,        s->used,  s->wide,     s->before, s->lane, s->bodies, s->bead_at,
-                    s->rested,   s->loose, s->alone, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
+                    s->rested,   s->loose, s->alone, s->sight, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
     for (int c = 0; c < 6; c++)
         rp__base_free(s->place[c]);
     rp__pbd_free_beads(&s->beads);

@@ -44,6 +44,7 @@ typedef struct rp__pbd_table {
  * its own way: the force is m (l n + t) / h². */
 typedef struct rp__pbd_touch {
     int32_t surface;
+    int32_t grain;
     int32_t free;          /* number of the free body in the sweeps, or -1 */
     double n[3], g;        /* normal out of the surface; the approach that is allowed */
     double over;           /* overlap to be taken away in this step */
@@ -68,6 +69,7 @@ typedef struct rp__pbd_slab {
     int64_t begin, end;    /* its grains */
     int64_t layer[2];      /* its cells along the slow axis */
     int64_t groups[2];     /* lanes of the pairs within it and with the slab before: begin, end */
+    int64_t touches[2];    /* of its grains: begin, end */
     double gap;            /* the least of its pairs at the beginning of the step [m] */
 } rp__pbd_slab;
 
@@ -120,10 +122,10 @@ typedef struct rp__pbd {
     double (*x)[4];        /* place at the beginning of the step */
     double (*u)[4];        /* displacement, and w = mean mass / mass */
     double (*alone)[3];    /* displacement without contacts */
-    int64_t alone_capacity;
     double (*push)[4];     /* displacement that takes overlaps away, and w */
     float *place[6];       /* where it is and, from 3 on, where the step would bring it, from the origin of the cells */
     float *range;          /* r and how far it may come in this step: what is nearer than both ranges is looked at */
+    double *sight;         /* how near a surface must be to be looked at */
     int32_t *home;         /* its cell */
     int32_t *owner;        /* body of a bead, -1: a grain */
     double *mass;

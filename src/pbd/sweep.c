@@ -48,26 +48,21 @@ void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
 
 static void visit_touches(rp__pbd *s, const rp__pbd_slab *slab, bool warm, double relax)
 {
-    for (int64_t k = slab->begin; k < slab->end; k++)
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
-            if (t->free < 0)
-                rp__pbd_visit_touch(t, s->u[k], warm, relax);
-        }
+    for (rp__pbd_touch *t = s->touch.all + slab->touches[0]; t < s->touch.all + slab->touches[1]; t++)
+        if (t->free < 0)
+            rp__pbd_visit_touch(t, s->u[t->grain], warm, relax);
 }
 
 /* Takes overlaps away, once over: pairs, then surfaces, which do not give way. */
 static void push_slab(rp__pbd *s, const rp__pbd_slab *slab)
 {
     rp__pbd_groups_push(s->wide, slab->groups[0], slab->groups[1], s->push, (rp__pbd_real)(2 * s->r * RP_PBD_SLOP));
-    for (int64_t k = slab->begin; k < slab->end; k++)
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
-            rp__vec3 p = rp__vec3_load(s->push[k]), n = rp__vec3_load(t->n);
-            double l = t->over - rp__vec3_dot(p, n);
-            if (t->over > 0 && l > 0)
-                rp__vec3_store(s->push[k], rp__vec3_axpy(l, n, p));
-        }
+    for (const rp__pbd_touch *t = s->touch.all + slab->touches[0]; t < s->touch.all + slab->touches[1]; t++) {
+        rp__vec3 p = rp__vec3_load(s->push[t->grain]), n = rp__vec3_load(t->n);
+        double l = t->over - rp__vec3_dot(p, n);
+        if (t->over > 0 && l > 0)
+            rp__vec3_store(s->push[t->grain], rp__vec3_axpy(l, n, p));
+    }
     rp__pbd_groups_keep(s->wide, slab->groups[0], slab->groups[1], s->now.force);
 }
 
@@ -149,14 +144,6 @@ static rp_result run(work *w, int64_t first, int64_t last)
 
 /* ---- energy ---- */
 
-static void alone_chunk(void *context, int64_t begin, int64_t end, int worker)
-{
-    rp__pbd *s = context;
-    (void)worker;
-    for (int64_t k = begin; k < end; k++)
-        memcpy(s->alone[k], s->u[k], sizeof s->alone[k]);
-}
-
 /* Work of the surface of a touch on its grain: p·s. */
 static double work_of_touch(const rp__pbd *s, const rp__pbd_touch *t, double w)
 {
@@ -233,9 +220,6 @@ rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, 
         return RP_OK;
     if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->groups + 2, sizeof *s->residual))
         return RP_OUT_OF_MEMORY;
-    if (!rp__base_grow(&s->alone, &s->alone_capacity, s->n, sizeof *s->alone))
-        return RP_OUT_OF_MEMORY;
-    rp__exec_for(s->n, 2048, alone_chunk, s);
     RP_TRY(run(&w, -1, sweeps - 1));
     for (int k = 0; k < MORE && makes_energy(s); k++, s->swept += sweeps)
         RP_TRY(run(&w, 0, sweeps - 1));
