@@ -161,6 +161,8 @@ typedef struct rp__pbd {
     rp__pbd_loose *loose;
     int64_t loose_count, loose_capacity;
     int64_t swept;         /* sweeps of this step */
+    int64_t left_out;      /* pairs of this step beyond those that a grain may have */
+    bool told;             /* that there were such */
     double *mu;            /* kinds × kinds: materials, then the surfaces of bodies made of beads */
     int kinds;
     int64_t mu_capacity;
