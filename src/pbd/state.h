@@ -90,6 +90,7 @@ typedef struct rp__pbd_body {
     double lower[3], upper[3]; /* where contacts with it may be */
     double w[36];          /* free: inverse mass × mean mass of grains, linear then angular */
     double d[6];           /* free: displacement and turn of the step [m, rad] */
+    double alone[6];       /* without contacts */
 } rp__pbd_body;
 
 /* Balls that stand for bodies: along their surfaces (`boundary: particles`), or filling free ones that are kept rigid by matching their
@@ -150,7 +151,7 @@ typedef struct rp__pbd {
     int64_t groups, wide_capacity;
     rp__pbd_touches touch, touch_old;
     rp__pbd_body *bodies;
-    int64_t body_capacity;
+    int64_t body_count, body_capacity;
     bool any_free, any_rest, any_matched;
     rp__pbd_beads beads;
     int32_t *bead_at;      /* their numbers in this step */
@@ -223,6 +224,8 @@ void rp__pbd_groups_warm(rp__pbd_wide *wide, int64_t begin, int64_t end, double 
 void rp__pbd_groups_visit(rp__pbd_wide *wide, int64_t begin, int64_t end, double (*u)[4], double *residual, rp__pbd_real relax);
 /* Takes overlaps beyond `slop` away, on displacements p that are no speed. */
 void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, double (*p)[4], rp__pbd_real slop);
+/* What they carry becomes a part of it. */
+void rp__pbd_groups_scale(rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_real part);
 /* What the pairs carry at the end, for the next step. */
 void rp__pbd_groups_keep(const rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_force *to);
 void rp__pbd_groups_warm_ref(rp__pbd_wide *wide, int64_t begin, int64_t end, double (*u)[4]);
