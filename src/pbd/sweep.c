@@ -279,7 +279,8 @@ rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, 
         return RP_OUT_OF_MEMORY;
     RP_TRY(run(&w, -1, sweeps - 1));
     for (int k = 0; k < MORE && makes_energy(s); k++, s->swept += sweeps) {
-        forget_excess(s);
+        if (k >= MORE / 2)
+            forget_excess(s);
         RP_TRY(run(&w, 0, sweeps - 1));
     }
     RP_TRY(run(&w, sweeps, sweeps));
