@@ -286,16 +286,16 @@ static void tangents(rp__vec3 n, rp__vec3 *first, rp__vec3 *second)
     *second = rp__vec3_cross(n, *first);
 }
 
-/* The place lies on an edge or a corner that points at the grains: the surface falls away on one side of it or both. Grains there lie on the sides, and
- * have the normals of these: with one between them they would slide off over the edge. */
-static bool is_edge(const job *w, int surface, rp__vec3 x, rp__vec3 n)
+/* 1 where a place lies on an edge or a corner that points at the grains, for the surface falls away on one side of it or both; -1 in one that they lie
+ * in; else 0. Grains there lie on the sides, and have the normals of these: with one between them they would slide off over the edge, or into the corner. */
+static int edge_at(const job *w, int surface, rp__vec3 x, rp__vec3 n)
 {
     double step = EDGE_STEP * w->y->lattice.h, away = 0;
     rp__vec3 unused, first, second;
     tangents(n, &first, &second);
     for (int k = 0; k < 2 * (RP_DIM - 1); k++)
         away += du_distance(w->y, w->world, surface, rp__vec3_axpy(k & 1 ? -step : step, k < 2 ? first : second, x), &unused);
-    return away > EDGE_FALL * step;
+    return away > EDGE_FALL * step ? 1 : away < -EDGE_FALL * step ? -1 : 0;
 }
 
 /* Where the dual cell of the surface has no stress, grains end at its face towards the next: friction acts there, on what it balances. */
@@ -320,7 +320,7 @@ typedef struct sides {
     rp__vec3 node, seen[DU_SIDES / SIDES];
 } sides;
 
-/* The law at a place of the dual cell on a side of the body that was not yet seen; `on` lies on that side, at the place or near. None is left out:
+/* The law at a place of the dual cell on a side of the body that has none yet; `on` lies on that side, at the place or near. None is left out:
  * normals whose cosines are at most SAME_SIDE are axes of caps of acos(0.7) / 2 = 22.8 degrees that do not overlap, and 25 of these cover a sphere. */
 static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
 {
@@ -329,10 +329,7 @@ static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
     for (int k = 0; k < c->count; k++)
         if (rp__vec3_dot(n, c->seen[k]) > SAME_SIDE)
             return RP_OK;
-    assert(c->count < DU_SIDES / SIDES);
-    int number = c->count++;
-    c->seen[number] = n;
-    rp__vec3 open = on;
+    rp__vec3 open = on, side = n;
     if (!find_open(c->w, c->block, c->surface, &open, &n))
         return RP_OK;
     x = rp__vec3_add(x, rp__vec3_sub(open, on));
@@ -346,8 +343,10 @@ static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
         du_weights(y, t[a], s[a], unused);
     for (int k = 0; k < NS_STENCIL; k++)
         share[k] = s[0][k % 3] * s[1][k / 3 % 3] * (RP_DIM == 3 ? s[2][k / 9] : 1);
+    assert(c->count < DU_SIDES / SIDES);
     middle one = c->m;
-    one.side += SIDES * number;
+    one.side += SIDES * c->count;
+    c->seen[c->count++] = side;
     return touch(c->w, c->block, &one, share, c->surface, x, n, du_largest_part(n) * du_power(h) / h);
 }
 
@@ -362,45 +361,73 @@ static rp__vec3 to_surface(const job *w, int surface, rp__vec3 *x)
     return n;
 }
 
-/* The side of the body that lies some way off an edge. The law acts at the edge: grains on the side are then kept out all along it, for beyond the
- * edge they fall. */
-static rp_result touch_side(sides *c, rp__vec3 edge, rp__vec3 way)
+/* How far it is from x to the face of the dual cell, along a unit vector. */
+static double way_to_face(const sides *c, rp__vec3 x, rp__vec3 along)
 {
-    rp__vec3 on = rp__vec3_axpy(2 * EDGE_STEP * c->w->y->lattice.h, way, edge), n = to_surface(c->w, c->surface, &on);
-    return is_edge(c->w, c->surface, on, n) ? RP_OK : touch_at(c, edge, on, n);
+    const double at[3] = { x.x - c->node.x, x.y - c->node.y, x.z - c->node.z }, d[3] = { along.x, along.y, along.z };
+    double least = INFINITY;
+    for (int a = 0; a < RP_DIM; a++) {
+        double way = d[a] != 0 ? (0.5 * c->w->y->lattice.h - copysign(1, d[a]) * at[a]) / fabs(d[a]) : INFINITY;
+        least = way < least ? way : least;
+    }
+    return least > 0 ? least : 0;
 }
 
-/* The law at the place on a body nearest to one of the dual cell; `from` is in cells from the middle. */
-static rp_result touch_near(sides *c, const double *from)
+/* The side of the body that lies some way off an edge with the normal n. The law acts in the middle of what the dual cell has of it: at the edge itself it
+ * would hold grains that pass by. The side is looked for from a place off the edge half-way between the plane across n and n itself, into the body, or out
+ * of a corner: whatever n is between the normals of two sides at right angles, what is nearest to that place lies well beside the edge. */
+static rp_result touch_side(sides *c, rp__vec3 edge, rp__vec3 n, rp__vec3 way, int kind)
+{
+    double step = 2 * EDGE_STEP * c->w->y->lattice.h;
+    rp__vec3 on = rp__vec3_axpy(-kind * step, n, rp__vec3_axpy(step, way, edge)), side = to_surface(c->w, c->surface, &on);
+    if (edge_at(c->w, c->surface, on, side))
+        return RP_OK;
+    rp__vec3 along = rp__vec3_unit(rp__vec3_sub(on, edge), way);
+    rp__vec3 x = rp__vec3_axpy(0.5 * way_to_face(c, edge, along), along, edge), there = to_surface(c->w, c->surface, &x);
+    return rp__vec3_dot(there, side) > SAME_SIDE ? touch_at(c, x, x, there) : touch_at(c, on, on, side);
+}
+
+/* The law at the place on a body nearest to one of the dual cell. */
+static rp_result touch_near(sides *c, rp__vec3 x)
 {
     double h = c->w->y->lattice.h;
-    rp__vec3 x = rp__vec3_make(c->node.x + h * from[0], c->node.y + h * from[1], c->node.z + h * from[2]), n = to_surface(c->w, c->surface, &x);
-    if (!is_edge(c->w, c->surface, x, n))
+    rp__vec3 n = to_surface(c->w, c->surface, &x);
+    int kind = edge_at(c->w, c->surface, x, n);
+    if (!kind)
         return touch_at(c, x, x, n);
     if (fmax(fabs(x.x - c->node.x), fmax(fabs(x.y - c->node.y), fabs(x.z - c->node.z))) > (0.5 + 1e-9) * h)
         return RP_OK;
     rp__vec3 first, second;
     tangents(n, &first, &second);
     for (int k = 0; k < 2 * (RP_DIM - 1); k++)
-        RP_TRY(touch_side(c, x, rp__vec3_scale(k & 1 ? -1 : 1, k < 2 ? first : second)));
+        RP_TRY(touch_side(c, x, n, rp__vec3_scale(k & 1 ? -1 : 1, k < 2 ? first : second), kind));
     return RP_OK;
 }
 
-/* The places on a body nearest to a node, and to the corners of its dual cell where these see another side of the body (an edge, a corner, a
- * thin plate). Of the first there are 1 / max |n_a| for each h^(d-1) of a plane. */
+/* Places on a body in a dual cell: nearest to its node, of which there are 1 / max |n_a| for each h^(d-1) of a plane; and nearest to its corners, where these
+ * see another side of the body (an edge, a corner, a thin plate), first the corner that is nearest to it. */
 static rp_result touch_body(const job *w, int64_t block, int tile, int surface, const du_depth *deep)
 {
+    enum { CORNERS = 1 << RP_DIM };
     const dual *y = w->y;
     sides c = { .w = w, .block = block, .tile = tile, .surface = surface };
     int64_t j = du_tile_node(y, block, tile);
     if (j < 0 || !(y->nodes.mass[j] > 0) || fabs(deep->d[tile]) > sqrt(RP_DIM) * y->lattice.h || !find_middle(y, block, tile, &c.m))
         return RP_OK;
     c.node = du_place(y, j);
-    const double zero[3] = { 0 };
-    RP_TRY(touch_near(&c, zero));
-    for (int k = 0; k < 1 << RP_DIM; k++) {
-        const double from[3] = { k & 1 ? 0.5 : -0.5, k & 2 ? 0.5 : -0.5, RP_DIM == 3 ? (k & 4 ? 0.5 : -0.5) : 0 };
-        RP_TRY(touch_near(&c, from));
+    RP_TRY(touch_near(&c, c.node));
+    rp__vec3 corner[CORNERS], unused;
+    double away[CORNERS], half = 0.5 * y->lattice.h;
+    for (int k = 0; k < CORNERS; k++) {
+        corner[k] = rp__vec3_add(c.node, rp__vec3_make(k & 1 ? half : -half, k & 2 ? half : -half, RP_DIM == 3 ? (k & 4 ? half : -half) : 0));
+        away[k] = fabs(du_distance(y, w->world, surface, corner[k], &unused));
+    }
+    for (int k = 0; k < CORNERS; k++) {
+        int nearest = 0;
+        for (int i = 1; i < CORNERS; i++)
+            nearest = away[i] < away[nearest] ? i : nearest;
+        away[nearest] = INFINITY;
+        RP_TRY(touch_near(&c, corner[nearest]));
     }
     return RP_OK;
 }
