@@ -216,6 +216,10 @@ double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j);
 /* sweep.c */
 rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2]); /* sum and largest |Δl| of the last sweep */
 
+/* energy.c */
+bool rp__pbd_makes_energy(rp__pbd *s);
+void rp__pbd_forget_excess(rp__pbd *s);
+
 void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax); /* with a surface that does not give way */
 
 /* sweep_kernel.c: groups [begin, end) of lanes on the displacements. Warm: what they carry is applied; else one visit each.
