@@ -232,28 +232,37 @@ rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block)
 
 /* ---- mass and filling of nodes behind bodies ---- */
 
-/* The node behind a body takes mass from the one before it, and the same goes to the one before that: mass, its moment, momentum and its moment stay, and
- * what moves as a line moves as before. One that has next to no mass, and is to have none, gives it up in the same way: contacts would move such a node and
- * its tie move it back, sweep after sweep, and while they do the body pushes with many times the weight of the grains. */
+/* Node `out` takes mass from the one before it, and the same goes to the one before that: mass, its moment, momentum and its moment stay, and what moves as a
+ * line moves as before. `more` below zero: it gives up all of its own in the same way. */
+static void move_mass(dual *y, int64_t out, int64_t before, int64_t next, double more)
+{
+    double *mass = y->nodes.mass;
+    for (int a = 0; a < RP_DIM; a++) {
+        double *p = y->nodes.momentum[a], u = p[before] / mass[before], v = p[next] / mass[next], w = p[out] / mass[out];
+        p[out] = more < 0 ? 0 : p[out] + more * (2 * u - v);
+        p[before] -= 2 * more * (more < 0 ? w : u);
+        p[next] += more * (more < 0 ? w : v);
+    }
+    mass[out] = more < 0 ? 0 : mass[out] + more;
+    mass[before] -= 2 * more, mass[next] += more;
+}
+
+static bool next_to_none(const dual *y, int64_t out, int64_t before, int64_t next)
+{
+    return y->nodes.mass[out] < DU_NO_MASS * y->nodes.mass[before] && y->nodes.mass[out] < DU_LENT * y->nodes.mass[next];
+}
+
+/* The mass of a node behind a body. One that has next to none, and is to have no more, gives that up: contacts would move such a node and its tie move it back,
+ * sweep after sweep, and while they do the body pushes with many times the weight of the grains. */
 static void lend(dual *y, int64_t behind, int64_t before, int64_t next)
 {
     double *mass = y->nodes.mass, full = mass[before] / y->nodes.bulk[before] * y->nodes.room[behind];
     double more = (full - mass[behind]) * du_passed(y->nodes.bulk[before] / y->nodes.room[before]), most = DU_LENT * mass[before];
-    bool none = mass[behind] < DU_NO_MASS * mass[before] && mass[behind] < DU_LENT * mass[next];
     more = more < most ? more : most;
-    if (none && !(more > mass[behind]))
-        more = -mass[behind];
-    else if (!(more > 0))
-        return;
-    for (int a = 0; a < RP_DIM; a++) {
-        double *p = y->nodes.momentum[a], u = p[before] / mass[before], v = p[next] / mass[next];
-        double w = more < 0 ? p[behind] / mass[behind] : 2 * u - v;
-        p[behind] = more < 0 ? 0 : p[behind] + more * w;
-        p[before] -= 2 * more * (more < 0 ? w : u);
-        p[next] += more * (more < 0 ? w : v);
-    }
-    mass[behind] = more < 0 ? 0 : mass[behind] + more;
-    mass[before] -= 2 * more, mass[next] += more;
+    if (!(more > mass[behind]) && next_to_none(y, behind, before, next))
+        move_mass(y, behind, before, next, -mass[behind]);
+    else if (more > 0)
+        move_mass(y, behind, before, next, more);
 }
 
 /* A node behind a body and the one before it have one filling: that of a layer on a floor halfway between them is then its thickness. By itself the node
@@ -264,17 +273,36 @@ static void count_together(dual *y, int64_t behind, int64_t before)
     y->nodes.room[before] += y->nodes.room[behind], y->nodes.room[behind] = 0;
 }
 
-/* A node in a body without a stress of its own, which has next to no mass, and from which no row of nodes leads out of the body (behind a corner), gives what it
- * has to the heaviest beside it. */
+static bool behind_wall(const dual *y, const rp__world *world, int64_t j)
+{
+    int64_t at[3];
+    rp__grid_coordinates(&y->grid, j, at);
+    for (int f = 0; f < 2 * RP_DIM; f++)
+        if (du_closed(world, f) && (f & 1 ? at[f / 2] > y->lattice.cells[f / 2] : at[f / 2] < 0))
+            return true;
+    return false;
+}
+
+/* A node in a body without a stress of its own, and behind others without one, that has next to no mass gives it up: to the row of two with the most, and behind
+ * a corner, where there is none, to the heaviest beside it. */
 static void give_up(dual *y, int64_t j)
 {
-    double *mass = y->nodes.mass;
-    int64_t to = -1;
+    double *mass = y->nodes.mass, most = 0;
+    int64_t to = -1, before = -1, next = -1;
     for (int n = 0; n < NS_STENCIL; n++) {
         int way[3];
         way_of(n, way);
-        int64_t other = n == DU_CENTRE ? -1 : du_beside(y, j, way);
-        to = other >= 0 && mass[other] > 0 && (to < 0 || mass[other] > mass[to]) ? other : to;
+        int64_t one = n == DU_CENTRE ? -1 : du_beside(y, j, way), two = one < 0 ? -1 : du_beside(y, one, way);
+        if (one < 0 || !(mass[one] > 0))
+            continue;
+        to = to < 0 || mass[one] > mass[to] ? one : to;
+        bool along = abs(way[0]) + abs(way[1]) + abs(way[2]) == 1;
+        if (along && two >= 0 && mass[two] > 0 && mass[one] + mass[two] > most && next_to_none(y, j, one, two))
+            most = mass[one] + mass[two], before = one, next = two;
+    }
+    if (before >= 0) {
+        move_mass(y, j, before, next, -mass[j]);
+        return;
     }
     if (to < 0 || !(mass[j] < DU_NO_MASS * mass[to]))
         return;
@@ -315,7 +343,7 @@ void DU(count_behind)(dual *y, const rp__world *world)
             du_look(y, world, b, 6 + __builtin_ctzll(bits), &deep);
             for (int l = 0; l < RP_BLOCK_NODES; l++) {
                 int64_t j = b * RP_BLOCK_NODES + l;
-                if (deep.d[du_tile_base(l)] < 0 && y->nodes.mass[j] > 0 && !du_has_stress(y, b, du_tile_base(l)))
+                if (deep.d[du_tile_base(l)] < 0 && y->nodes.mass[j] > 0 && !du_has_stress(y, b, du_tile_base(l)) && !behind_wall(y, world, j))
                     give_up(y, j);
             }
         }

@@ -548,13 +548,13 @@ static double riding(double speed)
     s.def.bodies = &body;
     s.def.body_count = 1;
     scene_start(&s);
-    double made = 0;
+    double made = 0, weight = 9.81 * 12 * 10 * 0.02 * 0.02 * s.material.density * s.material.volume_fraction;
     while (rp_sim_time(s.sim) < 2) {
         scene_step(&s, &stats);
         made += extra_of(&stats, "energy_made");
     }
-    if (!(made < 1e-3)) /* J/m; the floor lifts by tens of them */
-        fail_msg("stresses made %g J/m on a floor of %g m/s", made, speed);
+    print_message("stresses made %g J/m on a floor of %g m/s\n", made, speed);
+    assert_true(made < 2e-5 * weight * fmax(2 * speed, 0.02)); /* of what the floor lifts, or a cell's fall */
     int64_t n;
     const double *m = scene_field(&s, "mass", 0, &n), *u = scene_field(&s, "velocity", 0, NULL), *v = scene_field(&s, "velocity", 1, NULL);
     for (int64_t i = 0; i < n; i++)
