@@ -278,6 +278,8 @@ static void push_bodies(work *w, void (*meet)(void *, int64_t, int64_t, double *
         rp__exec_sum(w->world->particles->count, CHUNK, 9, meet, w, sum);
         rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
         rp__body_apply(body, impulse, turn);
+        if (body->def.kind == RP_BODY_FREE)
+            rp__body_predict(body, w->dt); /* where the next pass meets it */
         body->force = rp__vec3_axpy(1 / w->dt, impulse, body->force);
         body->torque = rp__vec3_axpy(1 / w->dt, turn, body->torque);
         body->normal_force = rp__vec3_axpy(1 / w->dt, rp__vec3_load(sum + 6), body->normal_force);
