@@ -264,8 +264,8 @@ static void count_together(dual *y, int64_t behind, int64_t before)
     y->nodes.room[before] += y->nodes.room[behind], y->nodes.room[behind] = 0;
 }
 
-/* A node in a body without a stress of its own, which has next to no mass, and from which no row of nodes leads out of the body (behind a corner), gives what it
- * has to the heaviest beside it. */
+/* A node in a body without a stress of its own, which has next to no mass, and from which no row of nodes leads out of the body (behind a corner), gives what
+ * it has to the heaviest beside it. */
 static void give_up(dual *y, int64_t j)
 {
     double *mass = y->nodes.mass;
