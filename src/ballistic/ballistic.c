@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "body/room.h"
+#include "body/space.h"
 #include "exec/exec.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ typedef struct work {
     const params *par;
     double dt;
     const rp__body *body; /* the one being met */
-    rp__body_room room;   /* beside all of them */
+    rp__body_space room;   /* beside all of them */
 } work;
 
 enum { CHUNK = 4096 };
@@ -227,9 +227,9 @@ static void make_room(void *context, int64_t begin, int64_t end, double *sum)
         rp__vec3 x = { p->x[0][i], p->x[1][i], p->x[2][i] }, v = { p->v[0][i], p->v[1][i], p->v[2][i] }, n, place = x;
         if (w->self->met[i] == 0 || rp__body_distance(body, &body->pose_next, x, &n) >= 0)
             continue;
-        if (!rp__body_room_find(&w->room, &place)) {
+        if (!rp__body_space_find(&w->room, &place)) {
             rp__vec3 start = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
-            place = rp__body_room_within(&w->room, rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start)));
+            place = rp__body_space_within(&w->room, rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start)));
         }
         rp__vec3 w0 = rp__vec3_sub(v, rp__body_velocity_at(body, x));
         double square = rp__vec3_dot(w0, w0), fall = rp__vec3_dot(rp__vec3_load(w->world->def->gravity), rp__vec3_sub(place, x));
@@ -278,6 +278,8 @@ static void push_bodies(work *w, void (*meet)(void *, int64_t, int64_t, double *
         rp__exec_sum(w->world->particles->count, CHUNK, 9, meet, w, sum);
         rp__vec3 impulse = rp__vec3_load(sum), turn = rp__vec3_load(sum + 3);
         rp__body_apply(body, impulse, turn);
+        if (body->def.kind == RP_BODY_FREE)
+            rp__body_predict(body, w->dt); /* where the next pass meets it */
         body->force = rp__vec3_axpy(1 / w->dt, impulse, body->force);
         body->torque = rp__vec3_axpy(1 / w->dt, turn, body->torque);
         body->normal_force = rp__vec3_axpy(1 / w->dt, rp__vec3_load(sum + 6), body->normal_force);
@@ -288,7 +290,7 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
 {
     state *s = self;
     rp__particles *p = world->particles;
-    work w = { s, world, world->params, dt, NULL, rp__body_room_of(world->def, world->bodies, world->body_count) };
+    work w = { s, world, world->params, dt, NULL, rp__body_space_of(world->def, world->bodies, world->body_count) };
     RP_TRY(reserve(s, p->count));
     RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     double t = rp__base_seconds();

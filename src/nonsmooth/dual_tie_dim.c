@@ -283,8 +283,8 @@ static bool behind_wall(const dual *y, const rp__world *world, int64_t j)
     return false;
 }
 
-/* A node in a body without a stress of its own, and behind others without one, that has next to no mass gives it up: to the row of two with the most, and behind
- * a corner, where there is none, to the heaviest beside it. */
+/* A node in a body without a stress of its own, and behind others without one, that has next to no mass gives it up: to the row of two with the most, and
+ * behind a corner, where there is none, to the heaviest beside it. */
 static void give_up(dual *y, int64_t j)
 {
     double *mass = y->nodes.mass, most = 0;

@@ -392,7 +392,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* An emitter with a rate shifts its sites a little, by the same way in a step and another in the next: grains that all began in
- * the same places would go the same ways, and show as ridges on a heap. */
+ * the same places would go the same ways, and show as ridges on a heap. The sites of one that is kept full go with its velocity, round and round
+ * within a spacing: grains that come after others are a spacing behind them, not as near as a site that stands lets them be (a quarter too many). */
 typedef struct shift {
     double way[3], reach;
 } shift;
@@ -402,6 +403,10 @@ static shift shift_of(const rp_sim *sim, int e)
     const rp_emitter_def *def = &sim->def.emitters[e];
     double spacing = sim->emitters[e].spacing;
     shift s = { .reach = least_distance(sim, spacing, 0.8) };
+    for (int a = 0; a < sim->def.dim && !(def->rate > 0) && !(ball_radius(sim) > 0); a++) {
+        double way = def->velocity[a] * sim->time / spacing;
+        s.way[a] = spacing * (way - floor(way + 0.5));
+    }
     if (!(def->rate > 0))
         return s;
     s.reach = least_distance(sim, spacing, 0.9); /* spheres of this size placed at random fill space once a spacing cubed */
@@ -421,7 +426,7 @@ static bool site_is_free(const near_table *t, const rp_sim *sim, int e, const sh
 {
     double x[3];
     shifted_site(&sim->emitters[e], s, site, x);
-    if (sim->def.emitters[e].rate > 0 && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > -ball_radius(sim))
+    if ((sim->def.emitters[e].rate > 0 || ball_radius(sim) == 0) && rp_shape_distance(sim->def.emitters[e].shape, x, NULL) > -ball_radius(sim))
         return false;
     for (int a = 0; a < sim->def.dim; a++) {
         double lower, upper;
@@ -475,6 +480,23 @@ static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sit
     return result;
 }
 
+/* Bulk volume of the grains in a shape. */
+static double bulk_in(const rp_sim *sim, const rp_shape *shape)
+{
+    const rp__particles *p = &sim->particles;
+    double lower[3], upper[3], sum = 0;
+    rp_shape_bounds(shape, lower, upper);
+    for (int64_t i = 0; i < p->count; i++) {
+        double x[3] = { p->x[0][i], p->x[1][i], p->x[2][i] };
+        bool close = true;
+        for (int a = 0; a < sim->def.dim; a++)
+            close = close && x[a] >= lower[a] && x[a] <= upper[a];
+        if (close && rp_shape_distance(shape, x, NULL) <= 0)
+            sum += p->volume[i] / sim->materials[p->material[i]].volume_fraction;
+    }
+    return sum;
+}
+
 static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
 {
     const rp_emitter_def *def = &sim->def.emitters[e];
@@ -484,7 +506,8 @@ static rp_result emit_from(rp_sim *sim, int e, double dt, int64_t *emitted)
     if (def->rate > 0) {
         emitter->owed += def->rate * dt;
         wanted = (int64_t)(emitter->owed / share);
-    }
+    } else if (!(ball_radius(sim) > 0)) /* what it holds is no more than its sites, wherever grains are between them */
+        wanted = (int64_t)floor((double)emitter->site_count - bulk_in(sim, def->shape) / share + 1e-9);
     if (wanted < 1)
         return RP_OK;
     near_table table = { 0 };

@@ -1,5 +1,5 @@
 /* Places outside of several bodies at once: in the crease of two that cross, out of the gap of two that face each other, beside walls. */
-#include "body/room.h"
+#include "body/space.h"
 #include "cmocka_test.h"
 
 #include <math.h>
@@ -47,15 +47,15 @@ static void release(crowd *c)
 /* From points all over a box, also ones that are in two bodies: every place found is outside of all and within the walls, and no farther than `far`. */
 static void expect_room(const crowd *c, double far)
 {
-    rp__body_room room = rp__body_room_of(&c->def, c->body, c->count);
+    rp__body_space room = rp__body_space_of(&c->def, c->body, c->count);
     double most = 0;
     for (int k = 0; k < 41 * 41; k++) {
         rp__vec3 from = rp__vec3_make(0.6 + 0.02 * (k % 41), 0.6 + 0.02 * (k / 41), 0), x = from;
-        assert_true(rp__body_room_find(&room, &x));
-        if (rp__body_room_clearance(&room, x) < -1e-12)
-            fail_msg("(%g, %g) is %g m inside", x.x, x.y, -rp__body_room_clearance(&room, x));
+        assert_true(rp__body_space_find(&room, &x));
+        if (rp__body_space_clearance(&room, x) < -1e-12)
+            fail_msg("(%g, %g) is %g m inside", x.x, x.y, -rp__body_space_clearance(&room, x));
         most = fmax(most, rp__vec3_norm(rp__vec3_sub(x, from)));
-        if (rp__body_room_clearance(&room, from) >= 0)
+        if (rp__body_space_clearance(&room, from) >= 0)
             assert_true(x.x == from.x && x.y == from.y);
     }
     print_message("farthest: %g m\n", most);
@@ -102,9 +102,9 @@ static void no_room_is_said(void **unused)
     crowd c = empty();
     add_box(&c, 1, 1, 5, 0.9, 0);
     c.def.lower[1] = 0.5, c.def.upper[1] = 1.5;
-    rp__body_room room = rp__body_room_of(&c.def, c.body, c.count);
+    rp__body_space room = rp__body_space_of(&c.def, c.body, c.count);
     rp__vec3 x = rp__vec3_make(1, 1, 0);
-    assert_false(rp__body_room_find(&room, &x));
+    assert_false(rp__body_space_find(&room, &x));
     assert_true(x.x == 1 && x.y == 1);
     release(&c);
 }

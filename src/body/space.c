@@ -1,13 +1,13 @@
-/* See room.h. */
-#include "body/room.h"
+/* See space.h. */
+#include "body/space.h"
 
 #include <math.h>
 
 enum { TURNS = 64, REACH = 8 /* cells */, CIRCLES = 8 /* a cell */, AROUND = 16 };
 
-rp__body_room rp__body_room_of(const rp_sim_def *def, const rp__body *bodies, int count)
+rp__body_space rp__body_space_of(const rp_sim_def *def, const rp__body *bodies, int count)
 {
-    rp__body_room room = { .bodies = bodies, .count = count, .dim = def->dim, .cell = def->cell_size };
+    rp__body_space room = { .bodies = bodies, .count = count, .dim = def->dim, .cell = def->cell_size };
     for (int a = 0; a < 3; a++)
         for (int side = 0; side < 2; side++) {
             rp_surface_kind kind = def->wall[2 * a + side].kind;
@@ -21,7 +21,7 @@ rp__body_room rp__body_room_of(const rp_sim_def *def, const rp__body *bodies, in
 }
 
 /* The deepest of the bodies at x and the way out of it. */
-static double deepest(const rp__body_room *room, rp__vec3 x, rp__vec3 *normal)
+static double deepest(const rp__body_space *room, rp__vec3 x, rp__vec3 *normal)
 {
     double least = INFINITY;
     for (int b = 0; b < room->count; b++) {
@@ -34,13 +34,13 @@ static double deepest(const rp__body_room *room, rp__vec3 x, rp__vec3 *normal)
     return least;
 }
 
-rp__vec3 rp__body_room_within(const rp__body_room *room, rp__vec3 x)
+rp__vec3 rp__body_space_within(const rp__body_space *room, rp__vec3 x)
 {
     return rp__vec3_make(fmin(fmax(x.x, room->lower[0]), room->upper[0]), fmin(fmax(x.y, room->lower[1]), room->upper[1]),
                          fmin(fmax(x.z, room->lower[2]), room->upper[2]));
 }
 
-double rp__body_room_clearance(const rp__body_room *room, rp__vec3 x)
+double rp__body_space_clearance(const rp__body_space *room, rp__vec3 x)
 {
     rp__vec3 n;
     double at[3], least = deepest(room, x, &n);
@@ -61,7 +61,7 @@ static rp__vec3 direction(int dim, int k)
 }
 
 /* The nearest circle with a free place on it, and there the one that is farthest from everything. */
-static bool press_out(const rp__body_room *room, rp__vec3 *x)
+static bool press_out(const rp__body_space *room, rp__vec3 *x)
 {
     int count = room->dim == 2 ? AROUND : 4 * AROUND;
     for (int ring = 1; ring <= REACH * CIRCLES; ring++) {
@@ -69,7 +69,7 @@ static bool press_out(const rp__body_room *room, rp__vec3 *x)
         rp__vec3 place = *x;
         for (int k = 0; k < count; k++) {
             rp__vec3 at = rp__vec3_axpy(ring * room->cell / CIRCLES, direction(room->dim, k), *x);
-            double d = rp__body_room_clearance(room, at);
+            double d = rp__body_space_clearance(room, at);
             if (d > best)
                 best = d, place = at;
         }
@@ -81,17 +81,17 @@ static bool press_out(const rp__body_room *room, rp__vec3 *x)
     return false;
 }
 
-bool rp__body_room_find(const rp__body_room *room, rp__vec3 *x)
+bool rp__body_space_find(const rp__body_space *room, rp__vec3 *x)
 {
     double tiny = 1e-6 * room->cell;
-    rp__vec3 at = rp__body_room_within(room, *x), n;
+    rp__vec3 at = rp__body_space_within(room, *x), n;
     for (int k = 0; k < TURNS; k++) {
         double d = deepest(room, at, &n);
         if (d >= 0) {
             *x = at;
             return true;
         }
-        at = rp__body_room_within(room, rp__vec3_axpy(2 * tiny - d, n, at));
+        at = rp__body_space_within(room, rp__vec3_axpy(2 * tiny - d, n, at));
     }
     return press_out(room, x);
 }
