@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/timer.h"
+#include "exec/crew.h"
 
 #include <math.h>
 #include <omp.h>
@@ -13,6 +14,7 @@
 
 static _Thread_local int thread_count;     /* 0: all cores */
 static _Thread_local int this_worker = -1; /* the number of this thread in the region it is in; -1 outside */
+static _Thread_local bool has_crew;
 
 void rp__exec_set_threads(int count)
 {
@@ -112,21 +114,24 @@ void rp__exec_release_flush(bool held)
 
 /* ---- the one parallel region ---- */
 
-/* What a region needs. Threads meet it through the atomics alone: they order memory between the caller and its workers in the
- * terms of C, so that a thread sanitizer that does not know the OpenMP runtime sees the order too. */
+/* What a region needs. Its threads meet at an atomic of the caller: that orders memory between the caller and its workers in the terms of C,
+ * so that a thread sanitizer that does not know the OpenMP runtime sees the order too. The atomic is not part of the job, which is on the stack of
+ * the caller: the first access of a worker would meet what older frames left there, before any order is known. */
 typedef struct job {
     void (*run)(struct job *job, int worker);
     void *context;
     const rp__base_context *base; /* whose memory and messages: of the caller, and so of its workers */
+    atomic_int *place;  /* where its threads meet */
     int limit;          /* rp__exec_threads() of the caller, and so of its workers */
-    atomic_int meeting; /* see meet */
     atomic_int size;    /* threads in the region: each sets the same number before it reads it */
 } job;
 
+static _Thread_local atomic_int meeting_place;
+
 /* Everything before by any thread happens before everything after by any other: used on both sides of a barrier. */
-static void meet(job *j)
+static void meet(atomic_int *place)
 {
-    atomic_fetch_add_explicit(&j->meeting, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(place, 1, memory_order_acq_rel);
 }
 
 static int size_of(const job *j)
@@ -160,15 +165,53 @@ static void fork_and_join(job *j, int threads)
         run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);
         return;
     }
-    meet(j);
-#pragma omp parallel num_threads(threads) default(none) firstprivate(j)
+    atomic_int *place = j->place = &meeting_place;
+    meet(place);
+#pragma omp parallel num_threads(threads) default(none) firstprivate(j, place)
     {
-        meet(j);
+        meet(place);
         atomic_store_explicit(&j->size, omp_get_num_threads(), memory_order_relaxed);
         run_on_this_thread(j, omp_get_thread_num());
-        meet(j);
+        meet(place);
     }
-    meet(j);
+    meet(place);
+}
+
+/* ---- the crew ---- */
+
+bool rp__exec_gather(void)
+{
+    int threads = rp__exec_threads();
+    if (threads < 2 || this_worker >= 0 || has_crew || omp_in_parallel())
+        return false;
+    return has_crew = rp__exec_crew_take(threads - 1);
+}
+
+void rp__exec_dismiss(bool gathered)
+{
+    if (!gathered)
+        return;
+    has_crew = false;
+    rp__exec_crew_give_back();
+}
+
+static void run_from_crew(void *context, int worker)
+{
+    job *j = context;
+    if (worker < j->limit) /* it may have been lowered since they were gathered */
+        run_on_this_thread(j, worker);
+}
+
+/* Runs j->run, which shares out its work among those who come. */
+static void run_freely(job *j, int threads)
+{
+    if (!has_crew || this_worker >= 0 || threads <= 1) {
+        fork_and_join(j, threads);
+        return;
+    }
+    j->limit = rp__exec_threads();
+    j->base = rp__base_current();
+    rp__exec_crew_do(run_from_crew, j);
 }
 
 /* ---- loops ---- */
@@ -205,7 +248,7 @@ void rp__exec_for(int64_t n, int64_t grain, rp__exec_fn function, void *context)
     l.chunks = n / grain + (n % grain != 0);
     l.job.context = &l;
     int threads = rp__exec_threads();
-    fork_and_join(&l.job, threads > l.chunks ? (int)l.chunks : threads);
+    run_freely(&l.job, threads > l.chunks ? (int)l.chunks : threads);
 }
 
 /* ---- reductions ---- */
@@ -308,9 +351,9 @@ void rp__exec_team_barrier(rp__exec_team *team)
         call_tick();
     if (size_of(&team->job) == 1) /* there may be a region of someone else around */
         return;
-    meet(&team->job);
+    meet(team->job.place);
 #pragma omp barrier
-    meet(&team->job);
+    meet(team->job.place);
 }
 
 int rp__exec_team_size(const rp__exec_team *team)
@@ -362,10 +405,45 @@ static void run_colors(void *context, rp__exec_team *team, int worker)
     }
 }
 
+/* The same without a team: items are taken in their order, and one of a colour waits until all before it have been done. */
+typedef struct in_turn {
+    job job;
+    const coloured *c;
+    _Atomic int64_t next, done;
+} in_turn;
+
+static void run_in_turn(job *j, int worker)
+{
+    in_turn *t = j->context;
+    const coloured *c = t->c;
+    (void)worker;
+    for (int color = 0;;) {
+        int64_t k = atomic_fetch_add_explicit(&t->next, c->grain, memory_order_relaxed), all = c->first[c->colors];
+        if (k >= all)
+            return;
+        for (int64_t last = all - k > c->grain ? k + c->grain : all; k < last; k++) {
+            while (k >= c->first[color + 1])
+                color++;
+            for (int turns = 0; atomic_load_explicit(&t->done, memory_order_acquire) < c->first[color];)
+                rp__exec_crew_wait(&turns);
+            c->function(c->context, c->items[k], this_worker);
+            atomic_fetch_add_explicit(&t->done, 1, memory_order_acq_rel);
+        }
+        if (tick.function)
+            call_tick();
+    }
+}
+
 void rp__exec_colors(int colors, const int64_t *first, const int32_t *items, int64_t grain, rp__exec_item_fn function,
                      void *context)
 {
     coloured c = { .colors = colors, .first = first, .items = items, .grain = grain < 1 ? 1 : grain, .function = function,
                    .context = context };
+    if (has_crew && this_worker < 0) {
+        in_turn t = { .job = { .run = run_in_turn }, .c = &c };
+        t.job.context = &t;
+        run_freely(&t.job, rp__exec_threads());
+        return;
+    }
     rp__exec_team_run(run_colors, &c);
 }

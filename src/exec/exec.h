@@ -45,6 +45,11 @@ int rp__exec_team_size(const rp__exec_team *team);
 void rp__exec_team_share(const rp__exec_team *team, int worker, int64_t first, int64_t last, int64_t grain, int64_t *begin,
                          int64_t *end);
 
+/* Between the two, threads that help with loops and colours of the calling thread stay awake from one to the next, and none that is late is waited
+ * for: for steps of many short loops. Teams are as ever. `gathered` is what rp__exec_gather gave: false when the helpers are another's. */
+bool rp__exec_gather(void);
+void rp__exec_dismiss(bool gathered);
+
 /* While a function is set, the calling thread calls it now and then from inside the loops above: after a chunk or at a barrier, when at
  * least `seconds` have passed since the last time. NULL: never. It must not start a loop. */
 typedef void (*rp__exec_tick_fn)(void *context);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -150,17 +152,24 @@ static void spread(void *context, int64_t item, int worker)
         }
 }
 
+/* By parity: blocks of one colour are never neighbours. */
+static void colour_blocks(int32_t items[BLOCKS * BLOCKS], int64_t start[5])
+{
+    int64_t n = start[0] = 0;
+    for (int c = 0; c < 4; c++, start[c] = n)
+        for (int32_t i = 0; i < BLOCKS * BLOCKS; i++)
+            if ((i % BLOCKS & 1) + 2 * (i / BLOCKS & 1) == c)
+                items[n++] = i;
+    assert_int_equal(start[4], BLOCKS * BLOCKS);
+}
+
 static void coloured_work_gives_the_same_bytes(void **state)
 {
     (void)state;
     static int32_t items[BLOCKS * BLOCKS];
     static square first, other;
-    int64_t start[5] = { 0 }, n = 0;
-    for (int c = 0; c < 4; c++, start[c] = n) /* by parity: blocks of one colour are never neighbours */
-        for (int32_t i = 0; i < BLOCKS * BLOCKS; i++)
-            if ((i % BLOCKS & 1) + 2 * (i / BLOCKS & 1) == c)
-                items[n++] = i;
-    assert_int_equal(start[4], BLOCKS * BLOCKS);
+    int64_t start[5];
+    colour_blocks(items, start);
     for (int c = 0; c < COUNTS; c++)
         for (int64_t grain = 0; grain < 4; grain++) {
             square *s = c == 0 && grain == 0 ? &first : &other;
@@ -255,6 +264,67 @@ static void nested_calls_keep_their_worker(void **state)
     assert_int_equal(atomic_load(&n.items), 200 * 13);
 }
 
+/* ---- a crew ---- */
+
+static void a_crew_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    static int32_t items[BLOCKS * BLOCKS];
+    static square plain, other;
+    static uint8_t seen[N];
+    static nest n;
+    int64_t start[5];
+    double sum[3], with[3];
+    colour_blocks(items, start);
+    rp__exec_set_threads(1);
+    rp__exec_colors(4, start, items, 1, spread, &plain);
+    rp__exec_sum(N, 64, 3, add_up, NULL, sum);
+    for (int repeat = 0; repeat < 20; repeat++) /* helpers awake, dozing and asleep */
+        for (int c = 0; c < COUNTS; c++) {
+            rp__exec_set_threads(counts[c]);
+            bool gathered = rp__exec_gather();
+            assert_true(gathered == (counts[c] > 1) && !rp__exec_gather());
+            memset(seen, 0, sizeof seen);
+            rp__exec_for(N, 100, every_item_is_done_once, seen);
+            for (int64_t i = 0; i < N; i++)
+                assert_int_equal(seen[i], 1);
+            rp__exec_sum(N, 64, 3, add_up, NULL, with);
+            assert_memory_equal(with, sum, sizeof sum);
+            memset(&other, 0, sizeof other);
+            rp__exec_colors(4, start, items, repeat % 4, spread, &other);
+            assert_memory_equal(&other, &plain, sizeof plain);
+            atomic_store(&n.items, 0);
+            rp__exec_for(200, 1, outer_chunk, &n);
+            assert_int_equal(atomic_load(&n.items), 200 * 13);
+            assert_int_equal(atomic_load(&n.clashes), 0);
+            rp__exec_set_threads(2);
+            rp__exec_for(200, 1, outer_chunk, &n); /* fewer than were gathered: no worker has a number beyond them */
+            assert_int_equal(atomic_load(&n.clashes), 0);
+            rp__exec_dismiss(gathered);
+        }
+}
+
+static void a_new_process_works_without_the_crew(void **state)
+{
+    (void)state;
+    static uint8_t seen[N];
+    int status = -1;
+    rp__exec_set_threads(4);
+    bool gathered = rp__exec_gather();
+    pid_t child = fork();
+    assert_true(gathered && child >= 0);
+    if (child == 0) {
+        bool all = true;
+        rp__exec_for(N, 100, every_item_is_done_once, seen);
+        for (int64_t i = 0; i < N; i++)
+            all = all && seen[i] == 1;
+        _exit(all ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    rp__exec_dismiss(gathered);
+}
+
 /* ---- floating-point control ---- */
 
 static double smaller(volatile const double *x)
@@ -315,6 +385,8 @@ int main(void)
         cmocka_unit_test(coloured_work_gives_the_same_bytes),
         cmocka_unit_test(teams_give_the_same_bytes),
         cmocka_unit_test(nested_calls_keep_their_worker),
+        cmocka_unit_test(a_crew_gives_the_same_bytes),
+        cmocka_unit_test(a_new_process_works_without_the_crew),
         cmocka_unit_test(callers_keep_their_denormals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

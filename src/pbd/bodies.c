@@ -64,6 +64,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
         return RP_OUT_OF_MEMORY;
     RP_TRY(rp__pbd_set_beads(s, world));
     s->any_free = s->any_rest = false;
+    s->body_count = world->body_count;
     for (int k = 0; k < world->body_count; k++) {
         const rp__body *body = &world->bodies[k];
         rp__pbd_body *b = &s->bodies[k];
@@ -87,6 +88,7 @@ rp_result rp__pbd_begin_bodies(rp__pbd *s, const rp__world *world)
             b->w[c] *= s->mean_mass;
         rp__vec3_store(b->d, rp__vec3_scale(s->h, body->velocity));
         rp__vec3_store(b->d + 3, rp__vec3_scale(s->h, body->omega));
+        memcpy(b->alone, b->d, sizeof b->alone);
     }
     rp__pbd_place_beads(s, world);
     return keep_clearances(s, world);

@@ -30,6 +30,8 @@ static rp_result reserve(rp__pbd *s, int64_t n)
     GROW(x);
     GROW(u);
     GROW(push);
+    GROW(alone);
+    GROW(sight);
     for (int c = 0; c < 6; c++)
         GROW(place[c]);
     GROW(home);
@@ -108,9 +110,9 @@ static rp_result set_cells(rp__pbd *s, const work *w, int64_t n, double width)
             break;
     }
     int64_t cells = s->cells[0] * s->cells[1] * s->cells[2];
-    if (!rp__base_grow(&s->cell_first, &s->cell_capacity, cells + 1, sizeof *s->cell_first))
+    if (!rp__base_grow(&s->cell_first, &s->cell_capacity, cells + 2, sizeof *s->cell_first))
         return RP_OUT_OF_MEMORY;
-    memset(s->cell_first, 0, (size_t)(cells + 1) * sizeof *s->cell_first);
+    memset(s->cell_first, 0, (size_t)(cells + 2) * sizeof *s->cell_first);
     return RP_OK;
 }
 
@@ -135,14 +137,11 @@ static void sort(rp__pbd *s, int64_t n)
 {
     int64_t cells = s->cells[0] * s->cells[1] * s->cells[2];
     for (int64_t i = 0; i < n; i++)
-        s->cell_first[s->cell[i] + 1]++;
-    for (int64_t c = 0; c < cells; c++)
+        s->cell_first[s->cell[i] + 2]++;
+    for (int64_t c = 2; c < cells; c++)
         s->cell_first[c + 1] += s->cell_first[c];
     for (int64_t i = 0; i < n; i++)
-        s->order[s->cell_first[s->cell[i]]++] = (int32_t)i; /* first of the next cell, when all are placed */
-    for (int64_t c = cells; c > 0; c--)
-        s->cell_first[c] = s->cell_first[c - 1];
-    s->cell_first[0] = 0;
+        s->order[s->cell_first[s->cell[i] + 1]++] = (int32_t)i; /* the first of cell c, at c + 1, becomes that of c + 1 */
 }
 
 /* The store follows the order now and then, when a part of its grains is out of it. */
@@ -219,6 +218,8 @@ static void gather_chunk(void *context, int64_t begin, int64_t end, int worker)
         double way = sqrt(s->u[k][0] * s->u[k][0] + s->u[k][1] * s->u[k][1] + s->u[k][2] * s->u[k][2]);
         double ahead = RP_PBD_SLACK * s->r + RP_PBD_AHEAD * way, most = s->par->margin * s->r;
         s->range[k] = (float)(s->r + (ahead < most ? ahead : most));
+        s->sight[k] = s->r + RP_PBD_AHEAD * way + 2 * RP_PBD_SLACK * s->r;
+        memcpy(s->alone[k], s->u[k], sizeof s->alone[k]);
         s->home[k] = s->cell[i];
         s->x[k][3] = 0;
         s->push[k][3] = s->u[k][3];

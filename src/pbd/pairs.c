@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum { MOST_NEAR = 512 }; /* of one grain; more are left out: there is no room for so many but in one point */
+enum { MOST_NEAR = 512 }; /* of one grain; more are left out and told: there is no room for so many but in one point */
 
 typedef float any_wide __attribute__((vector_size(64), aligned(4), may_alias));
 typedef rp__lanes_float16 wide;
@@ -22,6 +22,7 @@ typedef int32_t eight_int __attribute__((vector_size(32), aligned(4), may_alias)
 typedef struct work {
     rp__pbd *s;
     atomic_int full;       /* a slab had no room for its pairs */
+    _Atomic int64_t left_out;
 } work;
 
 static rp_result reserve(rp__pbd *s, int64_t n)
@@ -73,13 +74,13 @@ static inline wide load(const float *from)
     return *(const any_wide *)from;
 }
 
-/* Grains before i in its neighbourhood that are near now or will be: their numbers into `near`. */
-static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 16])
+/* Grains before i in its neighbourhood that are near now or will be: the numbers of the first MOST_NEAR into `near`; how many there are. */
+static int64_t candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 16])
 {
     const rp__pbd *s = w->s;
     float *const *place = s->place;
     const float x[6] = { place[0][i], place[1][i], place[2][i], place[3][i], place[4][i], place[5][i] }, range = s->range[i];
-    int found = 0;
+    int64_t found = 0;
     for (int64_t row = 0; row < 5; row++) { /* three rows of the layer before, the row before, its own */
         int64_t across = row < 3 ? (row - 1) * s->cells[2] - s->cells[1] * s->cells[2] : (row - 4) * s->cells[2];
         int64_t cell = s->home[i] + across, end = s->cell_first[cell + 2];
@@ -92,9 +93,7 @@ static int candidates(const work *w, int64_t i, int32_t near[MOST_NEAR + 16])
             uint32_t bits = rp__lanes_less16(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], reach) |
                             rp__lanes_less16(d[3] * d[3] + d[4] * d[4] + d[5] * d[5], reach);
             bits &= end - j < 16 ? (1u << (end - j)) - 1 : 0xffff;
-            found += rp__lanes_list16(bits, (int32_t)j, near + found);
-            if (found >= MOST_NEAR)
-                return MOST_NEAR;
+            found += rp__lanes_list16(bits, (int32_t)j, near + (found < MOST_NEAR ? found : MOST_NEAR));
         }
     }
     return found;
@@ -144,7 +143,10 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
         int64_t next = slab->begin * s->now.room, last = slab->end * s->now.room;
         for (int64_t i = slab->begin; i < slab->end; i++) {
             int32_t near[MOST_NEAR + 16];
-            int found = candidates(w, i, near);
+            int64_t all = candidates(w, i, near);
+            int found = all < MOST_NEAR ? (int)all : MOST_NEAR;
+            if (all > found)
+                atomic_fetch_add_explicit(&w->left_out, all - found, memory_order_relaxed);
             s->now.first[i] = next;
             if (found > last - next) {
                 atomic_store_explicit(&w->full, 1, memory_order_relaxed);
@@ -162,11 +164,13 @@ rp_result rp__pbd_find_pairs(rp__pbd *s)
     for (;;) {
         RP_TRY(reserve(s, s->n));
         atomic_store(&w.full, 0);
+        atomic_store(&w.left_out, 0);
         rp__exec_for(s->slab_count, 1, find_in_slabs, &w);
         if (!atomic_load(&w.full))
             break;
         s->now.room *= 2; /* many grains in one place */
     }
     s->now.grains = s->n;
+    s->left_out = atomic_load(&w.left_out);
     return RP_OK;
 }

@@ -6,6 +6,7 @@
 #include "pbd/pbd.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "exec/exec.h"
 #include "pbd/state.h"
@@ -54,6 +55,7 @@ static rp_result create(rp__world *world, int first_field, void **out)
     rp__pbd *s = RP_NEW(rp__pbd);
     if (!s)
         return RP_OUT_OF_MEMORY;
+    world->short_loops = true;
     s->par = world->params;
     s->dim = def->dim;
     s->r = rp__pbd_radius(def, s->par);
@@ -102,7 +104,7 @@ static void destroy(void *state)
     rp__pbd *s = state;
     void *all[] = { s->order,    s->slot,  s->cell,       s->home,         s->owner, s->range,    s->x,      s->u,    s->push,   s->mass,
                     s->material, s->id,    s->cell_first, s->slabs,        s->used,  s->wide,     s->before, s->lane, s->bodies, s->bead_at,
-                    s->rested,   s->loose, s->alone, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
+                    s->rested,   s->loose, s->alone, s->sight, s->mu,         s->colour_first, s->items, s->residual, s->shift,  s->began };
     for (int c = 0; c < 6; c++)
         rp__base_free(s->place[c]);
     rp__pbd_free_beads(&s->beads);
@@ -272,6 +274,7 @@ static void tell(rp__pbd *s, const double residual[2], double moving, rp_step_st
     extra(stats, "touches", count[1]);
     extra(stats, "overlap", overlap * per);
     extra(stats, "moving", moving);
+    extra(stats, "left_out", (double)s->left_out);
 }
 
 static void forget(rp__pbd *s)
@@ -298,6 +301,10 @@ static rp_result step(void *state, rp__world *world, double dt, rp_step_stats *s
     RP_TRY(rp__pbd_find_beads(s));
     RP_LAP(&world->phases, "sort", t);
     RP_TRY(rp__pbd_find_pairs(s));
+    if (s->left_out && !s->told)
+        RP_WARN("at t = %g s so many grains are in one place that %lld of their contacts are left out (column left_out of stats.csv)", world->time,
+                (long long)s->left_out);
+    s->told = s->told || s->left_out;
     RP_LAP(&world->phases, "pairs", t);
     RP_TRY(rp__pbd_find_touches(s, world));
     RP_LAP(&world->phases, "surfaces", t);
@@ -330,7 +337,7 @@ static bool grains_settled(const rp_sim_def *def, const void *params)
     return ((const rp__pbd_params *)params)->settle;
 }
 
-static const char *const extras[] = { "contacts", "touches", "overlap", "moving", NULL };
+static const char *const extras[] = { "contacts", "touches", "overlap", "moving", "left_out", NULL };
 static const char *const phases[] = { "sort", "pairs", "surfaces", "pack", "sweeps", "move", NULL };
 
 const rp__method rp__pbd_method = {

@@ -97,6 +97,14 @@ static inline void run(rp_sim *sim, int steps, rp_step_stats *stats)
 }
 
 /* Index of the grain with an id: the store is sorted now and then. */
+static inline double extra(const rp_step_stats *stats, const char *name)
+{
+    for (int k = 0; k < stats->extra_count; k++)
+        if (strcmp(stats->extra_name[k], name) == 0)
+            return stats->extra[k];
+    return NAN;
+}
+
 static inline int64_t find(const rp_sim *sim, int64_t id)
 {
     for (int64_t i = 0; i < sim->particles.count; i++)

@@ -44,6 +44,7 @@ typedef struct rp__pbd_table {
  * its own way: the force is m (l n + t) / h². */
 typedef struct rp__pbd_touch {
     int32_t surface;
+    int32_t grain;
     int32_t free;          /* number of the free body in the sweeps, or -1 */
     double n[3], g;        /* normal out of the surface; the approach that is allowed */
     double over;           /* overlap to be taken away in this step */
@@ -68,6 +69,7 @@ typedef struct rp__pbd_slab {
     int64_t begin, end;    /* its grains */
     int64_t layer[2];      /* its cells along the slow axis */
     int64_t groups[2];     /* lanes of the pairs within it and with the slab before: begin, end */
+    int64_t touches[2];    /* of its grains: begin, end */
     double gap;            /* the least of its pairs at the beginning of the step [m] */
 } rp__pbd_slab;
 
@@ -88,6 +90,7 @@ typedef struct rp__pbd_body {
     double lower[3], upper[3]; /* where contacts with it may be */
     double w[36];          /* free: inverse mass × mean mass of grains, linear then angular */
     double d[6];           /* free: displacement and turn of the step [m, rad] */
+    double alone[6];       /* without contacts */
 } rp__pbd_body;
 
 /* Balls that stand for bodies: along their surfaces (`boundary: particles`), or filling free ones that are kept rigid by matching their
@@ -120,10 +123,10 @@ typedef struct rp__pbd {
     double (*x)[4];        /* place at the beginning of the step */
     double (*u)[4];        /* displacement, and w = mean mass / mass */
     double (*alone)[3];    /* displacement without contacts */
-    int64_t alone_capacity;
     double (*push)[4];     /* displacement that takes overlaps away, and w */
     float *place[6];       /* where it is and, from 3 on, where the step would bring it, from the origin of the cells */
     float *range;          /* r and how far it may come in this step: what is nearer than both ranges is looked at */
+    double *sight;         /* how near a surface must be to be looked at */
     int32_t *home;         /* its cell */
     int32_t *owner;        /* body of a bead, -1: a grain */
     double *mass;
@@ -148,7 +151,7 @@ typedef struct rp__pbd {
     int64_t groups, wide_capacity;
     rp__pbd_touches touch, touch_old;
     rp__pbd_body *bodies;
-    int64_t body_capacity;
+    int64_t body_count, body_capacity;
     bool any_free, any_rest, any_matched;
     rp__pbd_beads beads;
     int32_t *bead_at;      /* their numbers in this step */
@@ -159,6 +162,8 @@ typedef struct rp__pbd {
     rp__pbd_loose *loose;
     int64_t loose_count, loose_capacity;
     int64_t swept;         /* sweeps of this step */
+    int64_t left_out;      /* pairs of this step beyond those that a grain may have */
+    bool told;             /* that there were such */
     double *mu;            /* kinds × kinds: materials, then the surfaces of bodies made of beads */
     int kinds;
     int64_t mu_capacity;
@@ -211,6 +216,10 @@ double rp__pbd_friction(const rp__pbd *s, int64_t i, int64_t j);
 /* sweep.c */
 rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2]); /* sum and largest |Δl| of the last sweep */
 
+/* energy.c */
+bool rp__pbd_makes_energy(rp__pbd *s);
+void rp__pbd_forget_excess(rp__pbd *s);
+
 void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax); /* with a surface that does not give way */
 
 /* sweep_kernel.c: groups [begin, end) of lanes on the displacements. Warm: what they carry is applied; else one visit each.
@@ -219,6 +228,8 @@ void rp__pbd_groups_warm(rp__pbd_wide *wide, int64_t begin, int64_t end, double 
 void rp__pbd_groups_visit(rp__pbd_wide *wide, int64_t begin, int64_t end, double (*u)[4], double *residual, rp__pbd_real relax);
 /* Takes overlaps beyond `slop` away, on displacements p that are no speed. */
 void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, double (*p)[4], rp__pbd_real slop);
+/* What they carry becomes a part of it. */
+void rp__pbd_groups_scale(rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_real part);
 /* What the pairs carry at the end, for the next step. */
 void rp__pbd_groups_keep(const rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_force *to);
 void rp__pbd_groups_warm_ref(rp__pbd_wide *wide, int64_t begin, int64_t end, double (*u)[4]);

@@ -22,6 +22,8 @@ typedef struct work {
     rp__world *world;
     double scale;
     double *clearance;     /* of the store */
+    double lower[3], upper[3]; /* grains within touch no wall */
+    double first[3], last[3];  /* box around the bodies that may move */
     atomic_int full;
 } work;
 
@@ -74,7 +76,7 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     }
     rp__pbd_touch *t = &at->to[at->count++];
     double gap = phi - s->r, over = fmin(-gap - 2 * s->r * RP_PBD_SLOP, s->r);
-    *t = (rp__pbd_touch){ .surface = surface, .free = -1, .mu = rp__pbd_surface_friction(kind), .share = { 1, 1 }, .gap = gap };
+    *t = (rp__pbd_touch){ .surface = surface, .grain = (int32_t)at->grain, .free = -1, .mu = rp__pbd_surface_friction(kind), .share = { 1, 1 }, .gap = gap };
     t->g = gap >= 0 ? gap : 0;
     t->over = over > 0 ? over : 0;
     rp__vec3_store(t->n, n);
@@ -86,10 +88,9 @@ static rp__pbd_touch *add(list *at, int32_t surface, const rp_surface *kind, rp_
     return t;
 }
 
-/* How near a surface must be to be looked at. */
-static double range_of(const rp__pbd *s, int64_t grain)
+static bool is_wall(const rp_surface *face)
 {
-    return s->r + RP_PBD_AHEAD * rp__vec3_norm(rp__vec3_load(s->u[grain])) + 2 * RP_PBD_SLACK * s->r;
+    return face->kind != RP_OPEN && face->kind != RP_PERIODIC;
 }
 
 static void touch_walls(list *at)
@@ -98,11 +99,11 @@ static void touch_walls(list *at)
     const rp_sim_def *def = at->w->world->def;
     const double *x = s->x[at->grain];
     for (int f = 0; f < 2 * s->dim; f++) {
-        if (def->wall[f].kind == RP_OPEN || def->wall[f].kind == RP_PERIODIC)
+        if (!is_wall(&def->wall[f]))
             continue;
         int axis = f / 2;
         double phi = f & 1 ? def->upper[axis] - x[axis] : x[axis] - def->lower[axis], n[3] = { 0, 0, 0 };
-        if (!(phi < 2 * s->r) || !(phi < range_of(s, at->grain)))
+        if (!(phi < 2 * s->r) || !(phi < s->sight[at->grain]))
             continue;
         n[axis] = f & 1 ? -1 : 1;
         add(at, f, &def->wall[f], rp__vec3_load(n), phi, rp__vec3_make(0, 0, 0));
@@ -138,7 +139,7 @@ static double touch_body(list *at, int number)
     const rp__pbd *s = at->w->s;
     const rp__body *body = &at->w->world->bodies[number];
     rp__vec3 x = rp__vec3_load(s->x[at->grain]), n, m;
-    double phi = rp__body_distance(body, &body->pose, x, &n), range = range_of(s, at->grain);
+    double phi = rp__body_distance(body, &body->pose, x, &n), range = s->sight[at->grain];
     if (s->bodies[number].moves && s->bodies[number].free < 0)
         range += rp__vec3_norm(rp__pbd_body_way(s, body, x));
     if (!(phi < range))
@@ -161,7 +162,7 @@ static void touch_bodies(list *at)
     const rp__pbd *s = at->w->s;
     const double *x = s->x[at->grain];
     double *clearance = &at->w->clearance[s->order[at->grain]];
-    bool near = s->any_rest && !(*clearance > range_of(s, at->grain));
+    bool near = s->any_rest && !(*clearance > s->sight[at->grain]);
     if (near)
         *clearance = INFINITY;
     for (int b = 0; b < at->w->world->body_count; b++) {
@@ -180,21 +181,37 @@ static void touch_bodies(list *at)
     }
 }
 
+/* Far from walls, and from bodies as far as is known without asking. */
+static bool is_clear(const work *w, int64_t k)
+{
+    const rp__pbd *s = w->s;
+    const double *x = s->x[k];
+    bool inside = true, near = true;
+    for (int a = 0; a < 3; a++) {
+        inside = inside & (x[a] > w->lower[a]) & (x[a] < w->upper[a]);
+        near = near & (x[a] > w->first[a]) & (x[a] < w->last[a]);
+    }
+    return inside && !near && (s->owner[k] >= 0 || !s->any_rest || w->clearance[s->order[k]] > s->sight[k]);
+}
+
 static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
 {
     work *w = context;
     rp__pbd_touches *t = &w->s->touch;
     (void)worker;
     for (int64_t b = begin; b < end; b++) {
-        const rp__pbd_slab *slab = &w->s->slabs[b];
+        rp__pbd_slab *slab = &w->s->slabs[b];
         int64_t next = slab->begin * t->room, last = slab->end * t->room;
         for (int64_t k = slab->begin; k < slab->end; k++) {
+            t->first[k] = next;
+            t->count[k] = 0;
+            if (is_clear(w, k))
+                continue;
             list at = { .w = w, .grain = k, .to = t->all + next, .room = last - next };
             if (w->s->owner[k] < 0) {
                 touch_walls(&at);
                 touch_bodies(&at);
             }
-            t->first[k] = next;
             t->count[k] = at.count;
             next += at.count;
             if (at.full) {
@@ -202,6 +219,7 @@ static void find_in_slabs(void *context, int64_t begin, int64_t end, int worker)
                 break;
             }
         }
+        slab->touches[0] = slab->begin * t->room, slab->touches[1] = next;
     }
 }
 
@@ -222,10 +240,29 @@ static rp_result reserve(rp__pbd_touches *t, int64_t n)
     return rp__base_grow(&t->all, &t->capacity, n * t->room + 1, sizeof *t->all) ? RP_OK : RP_OUT_OF_MEMORY;
 }
 
+/* What is the same for all grains. */
+static void begin(work *w)
+{
+    const rp_sim_def *def = w->world->def;
+    for (int a = 0; a < 3; a++) {
+        w->lower[a] = w->last[a] = -INFINITY, w->upper[a] = w->first[a] = INFINITY;
+        if (a < w->s->dim && is_wall(&def->wall[2 * a]))
+            w->lower[a] = def->lower[a] + 2 * w->s->r;
+        if (a < w->s->dim && is_wall(&def->wall[2 * a + 1]))
+            w->upper[a] = def->upper[a] - 2 * w->s->r;
+    }
+    for (int b = 0; b < w->world->body_count; b++) {
+        const rp__pbd_body *body = &w->s->bodies[b];
+        for (int a = 0; a < 3 && body->there && !body->beaded && !body->rests; a++)
+            w->first[a] = fmin(w->first[a], body->lower[a]), w->last[a] = fmax(w->last[a], body->upper[a]);
+    }
+}
+
 rp_result rp__pbd_find_touches(rp__pbd *s, rp__world *world)
 {
     work w = { .s = s, .world = world, .scale = s->h_old > 0 ? s->h * s->h / (s->h_old * s->h_old) : 0 };
     w.clearance = rp__particles_f64(world->particles, s->clearance_field, 0);
+    begin(&w);
     for (;;) {
         RP_TRY(reserve(&s->touch, s->n));
         atomic_store(&w.full, 0);

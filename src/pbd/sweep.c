@@ -48,26 +48,21 @@ void rp__pbd_visit_touch(rp__pbd_touch *t, double u[4], bool warm, double relax)
 
 static void visit_touches(rp__pbd *s, const rp__pbd_slab *slab, bool warm, double relax)
 {
-    for (int64_t k = slab->begin; k < slab->end; k++)
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
-            if (t->free < 0)
-                rp__pbd_visit_touch(t, s->u[k], warm, relax);
-        }
+    for (rp__pbd_touch *t = s->touch.all + slab->touches[0]; t < s->touch.all + slab->touches[1]; t++)
+        if (t->free < 0)
+            rp__pbd_visit_touch(t, s->u[t->grain], warm, relax);
 }
 
 /* Takes overlaps away, once over: pairs, then surfaces, which do not give way. */
 static void push_slab(rp__pbd *s, const rp__pbd_slab *slab)
 {
     rp__pbd_groups_push(s->wide, slab->groups[0], slab->groups[1], s->push, (rp__pbd_real)(2 * s->r * RP_PBD_SLOP));
-    for (int64_t k = slab->begin; k < slab->end; k++)
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            const rp__pbd_touch *t = &s->touch.all[s->touch.first[k] + m];
-            rp__vec3 p = rp__vec3_load(s->push[k]), n = rp__vec3_load(t->n);
-            double l = t->over - rp__vec3_dot(p, n);
-            if (t->over > 0 && l > 0)
-                rp__vec3_store(s->push[k], rp__vec3_axpy(l, n, p));
-        }
+    for (const rp__pbd_touch *t = s->touch.all + slab->touches[0]; t < s->touch.all + slab->touches[1]; t++) {
+        rp__vec3 p = rp__vec3_load(s->push[t->grain]), n = rp__vec3_load(t->n);
+        double l = t->over - rp__vec3_dot(p, n);
+        if (t->over > 0 && l > 0)
+            rp__vec3_store(s->push[t->grain], rp__vec3_axpy(l, n, p));
+    }
     rp__pbd_groups_keep(s->wide, slab->groups[0], slab->groups[1], s->now.force);
 }
 
@@ -147,81 +142,7 @@ static rp_result run(work *w, int64_t first, int64_t last)
     return RP_OK;
 }
 
-/* ---- energy ---- */
-
-static void alone_chunk(void *context, int64_t begin, int64_t end, int worker)
-{
-    rp__pbd *s = context;
-    (void)worker;
-    for (int64_t k = begin; k < end; k++)
-        memcpy(s->alone[k], s->u[k], sizeof s->alone[k]);
-}
-
-/* Work of the surface of a touch on its grain: p·s. */
-static double work_of_touch(const rp__pbd *s, const rp__pbd_touch *t, double w)
-{
-    rp__vec3 p = rp__vec3_scale(1 / w, rp__vec3_axpy(t->l, rp__vec3_load(t->n), rp__vec3_load(t->t))), way = rp__vec3_load(t->s);
-    if (t->free >= 0) {
-        const rp__pbd_body *b = &s->bodies[t->free];
-        way = rp__vec3_add(rp__vec3_load(b->d), rp__vec3_cross(rp__vec3_load(b->d + 3), way));
-    }
-    return rp__vec3_dot(p, way);
-}
-
-/* partial: work of contacts on grains beyond that of surfaces, and what moves about. */
-static void made_by_grains(void *context, int64_t begin, int64_t end, double *partial)
-{
-    const rp__pbd *s = context;
-    for (int64_t k = begin; k < end; k++) {
-        rp__vec3 u = rp__vec3_load(s->u[k]), alone = rp__vec3_load(s->alone[k]);
-        double before = rp__vec3_dot(alone, alone), w = s->u[k][3];
-        if (!(w > 0))
-            continue;
-        partial[0] += rp__vec3_dot(rp__vec3_sub(u, alone), u) / w;
-        partial[1] += before / (2 * w);
-        for (int32_t m = 0; m < s->touch.count[k]; m++) {
-            double given = work_of_touch(s, &s->touch.all[s->touch.first[k] + m], w);
-            partial[0] -= given;
-            partial[1] += fabs(given);
-        }
-    }
-}
-
-/* The same for beads that do not give way: their work on grains. */
-static void made_by_beads(void *context, int64_t begin, int64_t end, double *partial)
-{
-    const rp__pbd *s = context;
-    for (const rp__pbd_wide *w = s->wide + begin; w < s->wide + end; w++)
-        for (int k = 0; k < RP_PBD_LANES; k++) {
-            const double *u[2] = { s->u[w->i[k]], s->u[w->j[k]] };
-            double given = 0;
-            for (int c = 0; c < 3 && w->pair[k] >= 0; c++) {
-                double p = ((double)w->l[k] * (double)w->n[c][k] + (double)w->t[c][k]) * (double)w->inv[k];
-                given += p * ((u[1][3] > 0 ? 0 : u[1][c]) - (u[0][3] > 0 ? 0 : u[0][c]));
-            }
-            partial[0] -= given;
-            partial[1] += fabs(given);
-        }
-}
-
-/* The work of contacts on what touches, sum m p·u - sum m (l n + t)·s, p = u - u° with u° without contacts and s the way of the surface, is the sum of
- * (l n + t)·e over all of them, e the way of one against the other. It is never above zero where they hold, l (e·n + g) = 0, and slip
- * against friction; and it bounds what a step makes, since
- *
- *     (|u|² - |h v|²) / 2 - h² g·u  =  p·u - |u - h v|² / 2.
- *
- * Sweeps that ended early break it where more is remembered than the step needs: when a heavy body was stopped by light grains, or
- * surfaces that closed on grains open again. */
-static bool makes_energy(rp__pbd *s)
-{
-    double made[2], beads[2] = { 0, 0 };
-    rp__exec_sum(s->n, 2048, 2, made_by_grains, s, made);
-    if (s->beads.count)
-        rp__exec_sum(s->groups, 512, 2, made_by_beads, s, beads);
-    return made[0] + beads[0] > RP_PBD_MADE * (made[1] + beads[1]);
-}
-
-/* The sweeps of a step are made again, at most MORE times, as long as it makes energy. */
+/* The sweeps of a step are made again, at most MORE times, as long as it makes energy (energy.c); after half of them, forces are made less too. */
 enum { MORE = 8 };
 
 rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, double residual[2])
@@ -233,12 +154,12 @@ rp_result rp__pbd_sweep(rp__pbd *s, int64_t sweeps, const volatile int *cancel, 
         return RP_OK;
     if (!rp__base_grow(&s->residual, &s->residual_capacity, 2 * s->groups + 2, sizeof *s->residual))
         return RP_OUT_OF_MEMORY;
-    if (!rp__base_grow(&s->alone, &s->alone_capacity, s->n, sizeof *s->alone))
-        return RP_OUT_OF_MEMORY;
-    rp__exec_for(s->n, 2048, alone_chunk, s);
     RP_TRY(run(&w, -1, sweeps - 1));
-    for (int k = 0; k < MORE && makes_energy(s); k++, s->swept += sweeps)
+    for (int k = 0; k < MORE && rp__pbd_makes_energy(s); k++, s->swept += sweeps) {
+        if (k >= MORE / 2)
+            rp__pbd_forget_excess(s);
         RP_TRY(run(&w, 0, sweeps - 1));
+    }
     RP_TRY(run(&w, sweeps, sweeps));
     for (int64_t k = 0; k < s->groups; k++) {
         residual[0] += s->residual[2 * k];

@@ -146,6 +146,15 @@ void rp__pbd_groups_push(const rp__pbd_wide *wide, int64_t begin, int64_t end, d
     }
 }
 
+void rp__pbd_groups_scale(rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_real part)
+{
+    for (rp__pbd_wide *w = wide + begin; w < wide + end; w++) {
+        store(w->l, part * load(w->l));
+        for (int c = 0; c < 3; c++)
+            store(w->t[c], part * load(w->t[c]));
+    }
+}
+
 void rp__pbd_groups_keep(const rp__pbd_wide *wide, int64_t begin, int64_t end, rp__pbd_force *to)
 {
     for (const rp__pbd_wide *w = wide + begin; w < wide + end; w++) {

@@ -86,9 +86,7 @@ static void bowl_rests(void **unused)
         moving += p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i] > 4e-4;
     }
     assert_true(moving < 0.01 * (double)p->count);
-    for (int k = 0; k < stats.extra_count; k++)
-        if (strcmp(stats.extra_name[k], "overlap") == 0)
-            assert_true(stats.extra[k] < 0.01);
+    assert_true(extra(&stats, "overlap") < 0.01);
     assert_true(fabs(sim->world.bodies[0].force.z + weight) < 0.01 * weight); /* the bowl carries them */
     rp_sim_destroy(sim);
     release(&f);

@@ -205,6 +205,11 @@ static void hostile(void **unused)
     for (int64_t i = 0; i < 4; i++)
         for (int64_t j = 0; j < i; j++)
             assert_true(fabs(sim->particles.x[0][i] - sim->particles.x[0][j]) + fabs(sim->particles.x[1][i] - sim->particles.x[1][j]) > 1e-4);
+    assert_true(extra(&stats, "left_out") == 0);
+    for (int k = 0; k < 600; k++)
+        put(sim, 1, 1, 1, 0, 0, 0, 1); /* more in one point than a grain can look at: what is left out is told */
+    run(sim, 1, &stats);
+    assert_true(extra(&stats, "left_out") == 87 * 88 / 2); /* grain k has k before it, 512 at most */
     sim->particles.v[0][0] = NAN;
     assert_int_equal(rp_sim_step(sim, NULL), RP_DIVERGED);
     assert_non_null(strstr(rp_last_error(), "finite"));

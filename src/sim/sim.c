@@ -515,7 +515,10 @@ rp_result rp_sim_step_to(rp_sim *sim, double latest, rp_step_stats *stats)
     if (sim->hooks.before)
         RP_TRY(sim->hooks.before(sim->hooks.context, sim));
     const rp__base_context *before = rp__base_enter(&sim->base);
+    rp__exec_set_threads(sim->def.threads);
+    bool gathered = sim->world.short_loops && rp__exec_gather();
     rp_result result = step_to(sim, latest, stats);
+    rp__exec_dismiss(gathered);
     rp__base_enter(before);
     return result == RP_OK && sim->hooks.after ? sim->hooks.after(sim->hooks.context, sim, stats) : result;
 }
