@@ -200,8 +200,8 @@ static void blend(dual *y, int64_t i, double theta)
     s->volume = (1 - theta) * own + theta * phi * (room ? room->volume : full);
 }
 
-/* A node of the stencil that no grains reach goes on as a line from two beside it, u = 2 u_1 - u_2, the heaviest: its part of g is theirs. False when there are
- * none. `g` may be NULL, to ask only. */
+/* A node of the stencil that no grains reach goes on as a line from two beside it, u = 2 u_1 - u_2, the heaviest: its part of g is theirs; it moves as the
+ * middle where there are none. `g` NULL: whether there are. */
 static bool extend(const dual *y, const int64_t *node, double *g)
 {
     static const int step[3] = { 1, 3, 9 };
@@ -216,8 +216,10 @@ static bool extend(const dual *y, const int64_t *node, double *g)
             if (near > 0 && far > 0 && near + far > most)
                 most = near + far, first = one, second = two;
         }
-        if (first < 0)
+        if (first < 0 && !g)
             return false;
+        if (first < 0) /* no row: as the middle, whose grains they are */
+            first = second = DU_CENTRE;
         for (int a = 0; g && a < RP_DIM; a++) {
             g[first * RP_DIM + a] += 2 * g[n * RP_DIM + a];
             g[second * RP_DIM + a] -= g[n * RP_DIM + a];

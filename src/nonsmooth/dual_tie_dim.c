@@ -264,6 +264,40 @@ static void count_together(dual *y, int64_t behind, int64_t before)
     y->nodes.room[before] += y->nodes.room[behind], y->nodes.room[behind] = 0;
 }
 
+/* A node in a body without a stress of its own, which has next to no mass, and from which no row of nodes leads out of the body (behind a corner), gives what it
+ * has to the heaviest beside it. */
+static void give_up(dual *y, int64_t j)
+{
+    double *mass = y->nodes.mass;
+    int64_t to = -1;
+    for (int n = 0; n < NS_STENCIL; n++) {
+        int way[3];
+        way_of(n, way);
+        int64_t other = n == DU_CENTRE ? -1 : du_beside(y, j, way);
+        to = other >= 0 && mass[other] > 0 && (to < 0 || mass[other] > mass[to]) ? other : to;
+    }
+    if (to < 0 || !(mass[j] < DU_NO_MASS * mass[to]))
+        return;
+    mass[to] += mass[j], mass[j] = 0;
+    for (int a = 0; a < RP_DIM; a++)
+        y->nodes.momentum[a][to] += y->nodes.momentum[a][j], y->nodes.momentum[a][j] = 0;
+}
+
+static void count_rows(dual *y, int64_t b, const du_depth *deep)
+{
+    for (int k = 0; k < RP_BLOCK_NODES * RP_DIM * 2; k++) {
+        int base = du_tile_base(k / (2 * RP_DIM)), axis = k / 2 % RP_DIM, high = k & 1, inner = base + stride[axis];
+        int behind = du_has_stress(y, b, inner) ? behind_body(y, b, base, axis, high, deep) : -1;
+        if (behind < 0)
+            continue;
+        int64_t node = du_tile_node(y, b, behind), before = du_tile_node(y, b, inner), next = du_tile_node(y, b, 2 * inner - behind);
+        if (node >= 0 && before >= 0 && next >= 0 && y->nodes.mass[node] > 0 && y->nodes.mass[before] > 0 && y->nodes.mass[next] > 0) {
+            lend(y, node, before, next);
+            count_together(y, node, before);
+        }
+    }
+}
+
 /* Where grains fill the room, g is the integral over all of it. A node behind a body may have next to no mass, for only the particles nearest to the body
  * reach it: then g^2 / m has no bound, a dual cell at the body moves that node and nothing else, its tie moves it back, and no sweep changes the
  * stress by more than such a mass can take. The sweeps seem to have ended, and the body has lost part of the thrust of the grains. So such a node has the
@@ -274,16 +308,15 @@ void DU(count_behind)(dual *y, const rp__world *world)
     for (int64_t b = 0; b < y->grid.blocks; b++)
         for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
             du_look(y, world, b, 6 + __builtin_ctzll(bits), &deep);
-            for (int k = 0; k < RP_BLOCK_NODES * RP_DIM * 2; k++) {
-                int base = du_tile_base(k / (2 * RP_DIM)), axis = k / 2 % RP_DIM, high = k & 1, inner = base + stride[axis];
-                int behind = du_has_stress(y, b, inner) ? behind_body(y, b, base, axis, high, &deep) : -1;
-                if (behind < 0)
-                    continue;
-                int64_t node = du_tile_node(y, b, behind), before = du_tile_node(y, b, inner), next = du_tile_node(y, b, 2 * inner - behind);
-                if (node >= 0 && before >= 0 && next >= 0 && y->nodes.mass[node] > 0 && y->nodes.mass[before] > 0 && y->nodes.mass[next] > 0) {
-                    lend(y, node, before, next);
-                    count_together(y, node, before);
-                }
+            count_rows(y, b, &deep);
+        }
+    for (int64_t b = 0; b < y->grid.blocks; b++)
+        for (uint64_t bits = y->near[b]; bits; bits &= bits - 1) {
+            du_look(y, world, b, 6 + __builtin_ctzll(bits), &deep);
+            for (int l = 0; l < RP_BLOCK_NODES; l++) {
+                int64_t j = b * RP_BLOCK_NODES + l;
+                if (deep.d[du_tile_base(l)] < 0 && y->nodes.mass[j] > 0 && !du_has_stress(y, b, du_tile_base(l)))
+                    give_up(y, j);
             }
         }
 }

@@ -500,8 +500,8 @@ static double drum_packing(const char *k, const char *apex, double *thrown)
     return packed / steps;
 }
 
-/* No step lifts the grains of a drum. Nodes behind its wall that the least part of a particle reaches were moved by contacts and moved back by ties, and the wall
- * pushed with many times the weight of the grains: at any apex, once in some turns. */
+/* No step lifts the grains of a drum. Nodes behind its wall that the least part of a particle reaches were moved by contacts and moved back by ties, and the
+ * wall pushed with many times the weight of the grains: at any apex, once in some turns. */
 static void drums_are_not_thrown(void **state)
 {
     static const char *const apex[] = { "1", "0.5", "0.1", "0" };
