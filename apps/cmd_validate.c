@@ -37,6 +37,7 @@ const validation_case validate_cases[] = {
     { "diphasic-settling", AGAINST_THEORY, case_diphasic_settling },
     { "diphasic-rest", AGAINST_THEORY, case_diphasic_rest },
     { "diphasic-flows", AGAINST_THEORY, case_diphasic_flows },
+    { "diphasic-fluid", AGAINST_THEORY, case_diphasic_fluid },
     { "collapse-discs", AGAINST_GRAINS, case_collapse_discs },
     { "collapse-discs-tall", AGAINST_GRAINS, case_collapse_discs_tall },
     { "collapse-grains", AGAINST_GRAINS, case_collapse_grains },

@@ -227,6 +227,7 @@ void case_diphasic_rest(validation *v);
 void case_diphasic_drag(validation *v);
 void case_diphasic_flows(validation *v);
 void case_diphasic_packing(validation *v);
+void case_diphasic_fluid(validation *v);
 
 /* ---- results (validate_report.c) ---- */
 

@@ -61,12 +61,30 @@ static void set_zero(dp_system *y, const double gravity[3])
         y->pressure[c] -= sum / count;
 }
 
-void DP(filter_pressure)(dp_system *y, const double gravity[3])
+/* Squares of what is taken off, and of what varies at all. */
+static void sum_squares(void *context, int64_t begin, int64_t end, double *sum)
 {
+    const dp_system *y = context;
+    for (int64_t c = begin; c < end; c++) {
+        sum[0] += y->change[c] * y->change[c];
+        sum[1] += y->pressure[c];
+        sum[2] += y->pressure[c] * y->pressure[c];
+    }
+}
+
+double DP(filter_pressure)(dp_system *y, const double gravity[3])
+{
+    double sum[3] = { 0 }, share = 0;
     for (int pass = 0; pass < 2; pass++) {
         rp__exec_for(y->node_count, 512, filter_nodes, y);
         rp__exec_for(y->cell_count, 512, filter_cells, y);
+        if (pass == 0) {
+            rp__exec_sum(y->cell_count, 4096, 3, sum_squares, y, sum);
+            double varies = sum[2] - sum[1] * sum[1] / (double)y->cell_count;
+            share = varies > 0 ? sqrt(sum[0] / varies) : 0;
+        }
         rp__exec_for(y->cell_count, 4096, add_change, y);
     }
     set_zero(y, gravity);
+    return share;
 }

@@ -386,7 +386,7 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     int64_t viscous = 0;
     RP_TRY(find_flow_or_none(y, world, dt, &t, &report, &viscous));
     DP(finish_fluid)(y, world, dt, exchange);
-    DP(filter_pressure)(y, world->def->gravity);
+    double alternating = DP(filter_pressure)(y, world->def->gravity);
     DP(finish_grains)(y, world, dt);
     RP_LAP(&world->phases, "move", t);
     for (int m = 0; m < world->def->material_count; m++)
@@ -405,6 +405,7 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "divergence", report.divergence);
     extra(stats, "pressure_iterations", (double)report.pressure_iterations);
     extra(stats, "viscosity_iterations", (double)viscous);
+    extra(stats, "alternating", alternating);
     extra(stats, "drag_x", exchange[0] / dt);
     extra(stats, "drag_y", exchange[1] / dt);
     extra(stats, "drag_z", exchange[2] / dt);

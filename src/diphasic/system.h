@@ -401,7 +401,7 @@ typedef struct dp_push {
     rp__vec3 pressure, viscous;   /* parts of the impulse */
 } dp_push;
 dp_push DP(body_push)(const dp_system *y, const rp__world *world, int body, double dt);
-void DP(filter_pressure)(dp_system *y, const double gravity[3]);
+double DP(filter_pressure)(dp_system *y, const double gravity[3]); /* how much of the pressure alternated between cells */
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);
 /* K u of a cell for viscosity one, and the same by Gauss's rule, for tests. */
