@@ -10,10 +10,10 @@ all: build
 help:
 	@echo "make demo      install packages, build, run the main scene, leave a picture and a video in out/demo"
 	@echo "make test      install packages, build, run every test"
-	@echo "make check-all the tests again with clang and under sanitizers, and the fuzzers; or one of its parts:"
+	@echo "make check-all the tests again with clang and under sanitizers, and the fuzzers; goes on where it was stopped; or one of its parts:"
 	@echo "     check-clang    every test, built by clang"
 	@echo "     check-asan     every test under the address and undefined-behaviour sanitizers"
-	@echo "     check-tsan     the tests that share work out to threads, under the thread sanitizer"
+	@echo "     check-tsan     every test under the thread sanitizer"
 	@echo "     check-fuzz     every fuzzer for FUZZ_SECONDS (30)"
 	@echo "make validate  numbers beside theory and experiments, to docs/validation.md;  make validate-all  the costly ones too"
 	@echo "make soak      random scenes and what must hold of any run; SOAK='--count 200 --seed 1 --keep out/soak' (docs/soak.md)"

@@ -41,6 +41,7 @@ const validation_case validate_cases[] = {
     { "collapse-discs-tall", AGAINST_GRAINS, case_collapse_discs_tall },
     { "collapse-grains", AGAINST_GRAINS, case_collapse_grains },
     { "contact-collapse", AGAINST_GRAINS, case_contact_collapse },
+    { "contact-silo", AGAINST_GRAINS, case_contact_silo },
     { "silo-grains", AGAINST_GRAINS, case_silo_grains },
     { "silo", AGAINST_GRAINS, case_silo },
     { "beverloo", AGAINST_GRAINS, case_beverloo },

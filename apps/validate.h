@@ -183,6 +183,7 @@ void case_vertical_chute(validation *v);
 void case_shear_cell(validation *v);
 void case_fibres(validation *v);
 void case_contact_collapse(validation *v);
+void case_contact_silo(validation *v);
 void case_cohesive_cut(validation *v);
 /* validate_collapse.c */
 void case_collapse_discs(validation *v);

@@ -262,3 +262,86 @@ void case_contact_collapse(validation *v)
     run_close(&r);
     table_free(&data);
 }
+
+/* Two boxes that leave a slot in the middle of the floor, and the gate in it. */
+static void set_slot(validation *v, settings *s, double slot)
+{
+    double middle = 0.5 * validation_number(v, "width"), level = validation_number(v, "floor"), from = middle - 0.5 * slot, to = middle + 0.5 * slot;
+    setting(s, "bodies.0.shape={box: {lower: [-50, -50, 8], upper: [%.17g, 50, %.17g]}}", from, level);
+    setting(s, "bodies.1.shape={box: {lower: [%.17g, -50, 8], upper: [94, 50, %.17g]}}", to, level);
+    setting(s, "bodies.2.shape={box: {lower: [%.17g, -50, 8], upper: [%.17g, 50, %.17g]}}", from, to, level);
+}
+
+/* Volume that leaves in a unit of time while the part that is gone rises from a twentieth to a seventh; `up` is the vertical axis. */
+static double rate_of_loss(validation *v, run *r, int up)
+{
+    enum { MOST = 256 };
+    double time[MOST], left[MOST], slope = NAN, offset, level = validation_number(v, "floor");
+    double all = run_mean(r, "volume", 0) * (double)run_count(r), now = all;
+    int count = 0;
+    while (now > all * 6 / 7 && count < MOST && !rp_sim_done(r->sim) && run_step(v, r)) {
+        if (!rp_sim_at_frame(r->sim))
+            continue;
+        const double *height = run_plane(r, "position", up), *volume = run_plane(r, "volume", 0);
+        now = 0;
+        for (int64_t i = 0; i < run_count(r); i++)
+            now += height[i] > level ? volume[i] : 0;
+        if (now > all * 19 / 20)
+            continue;
+        time[count] = rp_sim_time(r->sim);
+        left[count++] = now;
+    }
+    if (count >= 3)
+        fit_line(time, left, count, &slope, &offset, NULL);
+    return -slope;
+}
+
+static double rate_of_grains(validation *v, double slot, double friction)
+{
+    settings s = { 0 };
+    run r;
+    set_slot(v, &s, slot);
+    setting(&s, "material.friction=%.17g", friction);
+    if (!run_open(v, &r, "scene.yaml", s.list))
+        return NAN;
+    double rate = run_until(v, &r, validation_number(v, "gate")) ? rate_of_loss(v, &r, 2) / validation_number(v, "depth") : NAN;
+    run_close(&r);
+    return rate;
+}
+
+/* The continuum of ../silo-grains with the law of these grains; its volumes are solid ones too. */
+static double rate_of_continuum(validation *v, double slot)
+{
+    double level = validation_number(v, "floor"), middle = 0.5 * validation_number(v, "width");
+    settings s = { 0 };
+    run r;
+    setting(&s, "material.friction=%.17g", validation_number(v, "law_friction"));
+    setting(&s, "material.friction_dynamic=%.17g", validation_number(v, "law_dynamic"));
+    setting(&s, "material.inertial_number=%.17g", validation_number(v, "law_inertial"));
+    setting(&s, "bodies.0.shape={box: {lower: [-50, 8, -1], upper: [%.17g, %.17g, 1]}}", middle - 0.5 * slot, level);
+    setting(&s, "bodies.1.shape={box: {lower: [%.17g, 8, -1], upper: [94, %.17g, 1]}}", middle + 0.5 * slot, level);
+    if (!run_open(v, &r, "../silo-grains/scene.yaml", s.list))
+        return NAN;
+    double rate = rate_of_loss(v, &r, 1);
+    run_close(&r);
+    return rate;
+}
+
+void case_contact_silo(validation *v)
+{
+    enum { SLOT, SOLID = 2 }; /* columns */
+    table data;
+    double rates[2] = { NAN, NAN };
+    if (!table_read(v, "../silo-grains/silo_QvsD.csv", &data))
+        return;
+    for (int k = 0; k < 2 && k < data.rows && !v->trouble[0]; k++) {
+        rates[k] = rate_of_grains(v, table_at(&data, k, SLOT), 0.5);
+        validation_check(v, CHECK_RELATIVE, "rate", table_at(&data, k, SOLID), rates[k], "slot of %g diameters: solid volume a time and depth",
+                         table_at(&data, k, SLOT));
+    }
+    validation_control(v, CHECK_RELATIVE, "rate", table_at(&data, 1, SOLID), rate_of_grains(v, table_at(&data, 1, SLOT), 0),
+                       "control, no friction between grains: slot of %g diameters", table_at(&data, 1, SLOT));
+    validation_check(v, CHECK_RELATIVE, "continuum", rates[1], rate_of_continuum(v, table_at(&data, 1, SLOT)),
+                     "continuum with the friction of these grains against them, slot of %g diameters", table_at(&data, 1, SLOT));
+    table_free(&data);
+}

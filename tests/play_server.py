@@ -1,4 +1,5 @@
-"""`repose play` without a browser: pace, tools, back in time, a page that does not read, and a record that replays to the byte."""
+"""`repose play` without a browser: pace, tools, back in time, a page that does not read, a record that replays to the byte, and a server that is killed."""
+import csv
 import json
 import os
 import shutil
@@ -150,6 +151,50 @@ def replay(name, expected):
     with open(last, "rb") as a, open(again, "rb") as b:
         check(a.read() == b.read(), f"{name}: the replay differs from what was played ({again})")
     return len(lines), until
+
+
+def killed(method):
+    """`kill -9` in the middle: what was done up to the last frame is on disk, and computes to what the page was told."""
+    name = f"killed_{method}"
+    shutil.rmtree(name, ignore_errors=True)
+    with open(f"{name}.yaml", "w", encoding="utf-8") as file:
+        file.write(SCENE % method)
+    server = Server(REPOSE, "play", f"{name}.yaml", "--record", name, "--threads", "1", "--speed", "0.3")
+    rows = {}
+    try:
+        page = Page(server.url)
+
+        def reached(frame):
+            if page.state["frame"] > 3: # after going back the row is of the step before
+                rows[page.state["step"]] = page.state.get("row")
+            return page.state["frame"] >= frame
+        page.pump(until=lambda p: reached(2))
+        page.send("control", index=0, value=1)
+        page.send("tool", field="hand", down=True, position=[0.35, 0.2, 0.12], across=[1, 0, 0], size=1, value=0)
+        page.pump(until=lambda p: reached(6))
+        page.send("seek", frame=3)
+        page.pump(until=lambda p: p.state["frame"] == 3)
+        rows.clear()
+        page.send("resume")
+        page.send("tool", field="hand", down=True, position=[0.25, 0.2, 0.1], across=[1, 0, 0], size=1, value=0)
+        page.pump(until=lambda p: reached(9))
+        last = page.state["frame"]
+    finally:
+        server.kill()
+    with open(f"{name}/actions.jsonl", encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    check({"body_add", "body_target"} <= {line["kind"] for line in lines}, f"{name}: the journal has {lines}")
+    subprocess.run([REPOSE, "run", f"{name}/scene.yaml", "--actions", name, "--until", repr(last / 30), "-o", f"{name}_again", "--overwrite", "--quiet",
+                    "--threads", "1"], check=True)
+    with open(f"{name}_again/stats.csv", encoding="utf-8") as file:
+        computed = {int(row["step"]): row for row in csv.DictReader(file)}
+    same = [step for step in rows if step in computed and rows[step]]
+    check(same, f"{name}: no step of the page was computed again: {sorted(rows)}, {sorted(computed)}")
+    for step in same:
+        for field in ("time", "kinetic_energy", "potential_energy"):
+            told, found = rows[step][field], float(computed[step][field])
+            check(abs(told - found) <= 1e-5 * abs(found), f"{name}: step {step}, {field}: {told} was shown, {found} computed")
+    return len(lines), len(same)
 
 
 # Every method has its own idea of a particle; tools must not care.
@@ -336,6 +381,8 @@ def main():
         print(f"{method}: {lines} lines of journal, {seconds:.3f} s, the replay has the same bytes")
     lines, seconds = replay(play("pbd"), {"body_add", "body_target", "body_velocity"})
     print(f"pbd: {lines} lines of journal, {seconds:.3f} s, the replay has the same bytes")
+    for method in ("ballistic", "elastoplastic"):
+        print("killed, %s: %d lines of journal were there, %d steps of the page computed again" % (method, *killed(method)))
     other_methods("play_pbd")
     long_steps()
     for method in METHODS:

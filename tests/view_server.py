@@ -231,6 +231,28 @@ def follow():
         os.unlink("run/frames/frame_000006.vtkhdf")
 
 
+def killed():
+    """A viewer that is killed while a run is written, and a run that is killed while it is viewed: the same bytes as without."""
+    frames = sorted(os.listdir("run/frames"))
+    run = subprocess.Popen([REPOSE, "run", "small.yaml", "-o", "watched", "--overwrite", "--quiet", "--threads", "1"])
+    while run.poll() is None and not os.path.exists("watched/frames/frame_000001.vtkhdf"):
+        time.sleep(0.001)
+    server = Server(REPOSE, "view", "watched")
+    s = WebSocket(server.url)
+    s.until(1, lambda p: b'"scene"' in p[:40])
+    server.kill()
+    if run.poll() is None:
+        run.kill()
+    run.wait()
+    server = Server(REPOSE, "view", "watched")
+    subprocess.run([REPOSE, "resume", "watched", "--quiet", "--threads", "1"], check=True)
+    server.kill()
+    check(sorted(os.listdir("watched/frames")) == frames, f"frames of a run whose viewer was killed: {os.listdir('watched/frames')}")
+    for name in frames:
+        with open(f"run/frames/{name}", "rb") as a, open(f"watched/frames/{name}", "rb") as b:
+            check(a.read() == b.read(), f"{name} of a run whose viewer was killed differs")
+
+
 def many(url, pid, count):
     """Connections opened and dropped, some after half a request: memory stays where it was."""
     port, cookie = session(url)
@@ -289,6 +311,7 @@ def main():
     check(code == 0, f"the server ended with {code}")
     links(server.url)
     follow()
+    killed()
     print(f"{requests} requests judged; {count} connections dropped cost {grown} bytes")
     return 0
 

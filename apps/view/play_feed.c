@@ -32,7 +32,7 @@ typedef struct play_feed {
     rp_field_view field_infos[FIELDS_MOST]; /* what there is to colour by; no data */
     rp_frame first;
     char *name;
-    const char *record;
+    play_recorder record;
     slots slots;
     pthread_t thread;
     bool started;
@@ -66,6 +66,7 @@ typedef struct play_feed {
     double busy_told;          /* when pages were told that a step takes long */
     bool acts;                 /* tools or controls may do something for the step under way */
     bool unfinished;           /* something was done since the last whole step: a record must not end here */
+    bool went_back;            /* since the journal was last written */
     rp_step_stats stats;
     play_times times;
     play_times times_told;     /* under the lock */
@@ -390,6 +391,7 @@ static void go_back(play_feed *p, int64_t frame)
         return;
     }
     p->failed = false;
+    p->went_back = true;
     p->unfinished = rp_sim_steps(p->sim) > 0; /* what a method has on its nodes comes with the next step */
     p->tools.down = false;
     tools_reset(&p->tools);
@@ -486,7 +488,7 @@ static void obey(play_feed *p, const message *m)
 /* Whether somebody waits for the step to end: what takes the simulation to another place need not wait for where it is going. */
 static bool is_waited_for(play_feed *p)
 {
-    bool found = atomic_load(&p->stop) && !(p->record && p->acts); /* a record ends with a whole step */
+    bool found = atomic_load(&p->stop) && !(p->record.folder && p->acts); /* a record ends with a whole step */
     pthread_mutex_lock(&p->lock);
     for (int k = 0; k < p->queued && !found; k++)
         found = p->queue[k].kind == MESSAGE_PAUSE || p->queue[k].kind == MESSAGE_RESET || p->queue[k].kind == MESSAGE_SEEK;
@@ -530,8 +532,11 @@ static bool one_step(play_feed *p)
     }
     p->unfinished = false;
     play_clock_stop(&clock, &p->times.step);
-    if (result == RP_OK && rp_sim_at_frame(p->sim))
+    if (result == RP_OK && rp_sim_at_frame(p->sim)) {
         result = checkpoints_keep(&p->checkpoints, p->sim);
+        (void)play_record_go_on(&p->record, p->sim, p->went_back); /* what cannot be written is told; the play goes on */
+        p->went_back = false;
+    }
     if (result != RP_OK)
         fail(p);
     else if (p->fine) {
@@ -676,6 +681,8 @@ static void close_parts(play_feed *p)
     fine_close(p->fine);
     controls_free(&p->controls);
     slots_free(&p->slots);
+    if (p->record.journal)
+        fclose(p->record.journal);
     for (int k = 0; k < p->extra_count; k++)
         free(p->extra[k]);
     rp_stage_free(&p->stage);
@@ -696,7 +703,6 @@ feed *play_feed_open(const play_options *o, int *code)
     if (!p)
         return NULL;
     p->base = (feed){ .live = true, .hello = hello, .message = on_message, .fill = fill };
-    p->record = o->record;
     p->paused = o->paused;
     p->speed = o->speed;
     p->wish = (wire_wish){ .field = "material", .ordered = true };
@@ -708,7 +714,7 @@ feed *play_feed_open(const play_options *o, int *code)
     p->name = calloc(1, strlen(o->scene) + 1);
     if (p->name)
         strcpy(p->name, slash ? slash + 1 : o->scene);
-    if (!p->name || !load_scene(p, o, code)) {
+    if (!p->name || !load_scene(p, o, code) || !play_record_begin(&p->record, o->record, p->scene)) {
         close_parts(p);
         return NULL;
     }
@@ -738,17 +744,15 @@ play_times play_feed_times(feed *f)
 int play_feed_close(feed *f)
 {
     play_feed *p = (play_feed *)f;
-    int code = EXIT_DONE;
     atomic_store(&p->stop, true);
     pthread_mutex_lock(&p->lock);
     pthread_cond_signal(&p->wake);
     pthread_mutex_unlock(&p->lock);
     if (p->started)
         pthread_join(p->thread, NULL);
-    if (p->record && p->unfinished && !p->failed && rp_sim_set_hooks(p->sim, NULL) == RP_OK && rp_sim_step(p->sim, NULL) != RP_OK)
+    if (p->record.folder && p->unfinished && !p->failed && rp_sim_set_hooks(p->sim, NULL) == RP_OK && rp_sim_step(p->sim, NULL) != RP_OK)
         fprintf(stderr, "repose: %s\n", rp_last_error());
-    if (p->record)
-        code = play_record(p->record, p->scene, p->sim);
+    int code = play_record_end(&p->record, p->scene, p->sim);
     close_parts(p);
     return code;
 }

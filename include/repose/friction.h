@@ -83,6 +83,9 @@ RP_API rp_result rp_friction_create_global(const rp_friction_global_def *def, rp
 RP_API rp_result rp_friction_create_operator(const rp_friction_operator_def *def, rp_friction **problem);
 RP_API void rp_friction_destroy(rp_friction *problem); /* NULL is allowed */
 
+/* The same W, mu and rolling friction with another b, in local and operator form. */
+RP_API rp_result rp_friction_set_b(rp_friction *problem, const double *b);
+
 typedef enum rp_friction_form { RP_FRICTION_LOCAL, RP_FRICTION_GLOBAL, RP_FRICTION_OPERATOR } rp_friction_form;
 
 typedef struct rp_friction_info {

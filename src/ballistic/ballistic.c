@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "body/room.h"
 #include "exec/exec.h"
 
 #include <math.h>
@@ -74,6 +75,7 @@ typedef struct work {
     const params *par;
     double dt;
     const rp__body *body; /* the one being met */
+    rp__body_room room;   /* beside all of them */
 } work;
 
 enum { CHUNK = 4096 };
@@ -214,32 +216,25 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
     }
 }
 
-/* In a wedge the way out of one surface may lead into another. What was moved by
- * another surface, and ended inside this body, stays where its step began, carried along by the body; the height it gets back is paid for
- * by its motion. */
-static void hold_back(void *context, int64_t begin, int64_t end, double *sum)
+/* In a wedge the way out of one surface may lead into another. What was moved by a surface and ended inside this body goes to the nearest
+ * place outside of all, and where there is none stays where its step began, carried along by the body; the height it gets is paid for by its motion. */
+static void make_room(void *context, int64_t begin, int64_t end, double *sum)
 {
     work *w = context;
     const rp__body *body = w->body;
-    const rp_sim_def *def = w->world->def;
     const rp__particles *p = w->world->particles;
     for (int64_t i = begin; i < end; i++) {
-        rp__vec3 x = { p->x[0][i], p->x[1][i], p->x[2][i] }, v = { p->v[0][i], p->v[1][i], p->v[2][i] }, n;
+        rp__vec3 x = { p->x[0][i], p->x[1][i], p->x[2][i] }, v = { p->v[0][i], p->v[1][i], p->v[2][i] }, n, place = x;
         if (w->self->met[i] == 0 || rp__body_distance(body, &body->pose_next, x, &n) >= 0)
             continue;
-        rp__vec3 start = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
-        start = rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start));
-        double at[3] = { start.x, start.y, start.z };
-        for (int a = 0; a < def->dim; a++) {
-            bool low = def->wall[2 * a].kind == RP_OPEN || def->wall[2 * a].kind == RP_PERIODIC;
-            bool high = def->wall[2 * a + 1].kind == RP_OPEN || def->wall[2 * a + 1].kind == RP_PERIODIC;
-            at[a] = low ? at[a] : fmax(at[a], def->lower[a]);
-            at[a] = high ? at[a] : fmin(at[a], def->upper[a]);
+        if (!rp__body_room_find(&w->room, &place)) {
+            rp__vec3 start = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
+            place = rp__body_room_within(&w->room, rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start)));
         }
         rp__vec3 w0 = rp__vec3_sub(v, rp__body_velocity_at(body, x));
-        double square = rp__vec3_dot(w0, w0), fall = rp__vec3_dot(rp__vec3_load(def->gravity), rp__vec3_sub(rp__vec3_load(at), x));
+        double square = rp__vec3_dot(w0, w0), fall = rp__vec3_dot(rp__vec3_load(w->world->def->gravity), rp__vec3_sub(place, x));
         double left = square > 0 ? sqrt(fmin(1, fmax(0, square + 2 * fall) / square)) : 0;
-        leave(w, i, rp__vec3_load(at), n, v, rp__vec3_axpy(left - 1, w0, v), sum);
+        leave(w, i, place, n, v, rp__vec3_axpy(left - 1, w0, v), sum);
     }
 }
 
@@ -293,7 +288,7 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
 {
     state *s = self;
     rp__particles *p = world->particles;
-    work w = { s, world, world->params, dt, NULL };
+    work w = { s, world, world->params, dt, NULL, rp__body_room_of(world->def, world->bodies, world->body_count) };
     RP_TRY(reserve(s, p->count));
     RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     double t = rp__base_seconds();
@@ -307,7 +302,7 @@ static rp_result step(void *self, rp__world *world, double dt, rp_step_stats *st
     for (int f = 0; f < 6; f++)
         for (int a = 0; a < 3; a++)
             world->wall_force[f][a] = walls[3 * f + a] / dt;
-    push_bodies(&w, hold_back);
+    push_bodies(&w, make_room);
     RP_LAP(&world->phases, "impacts", t);
     stats->converged = true; /* nothing is iterated */
     return RP_OK;

@@ -35,28 +35,46 @@ static bool worth_it(const rp__contact_system *y)
     return 2 * by_blocks < by_columns;
 }
 
-/* The blocks of row i: W_ii, then H_iᵀ Y_j over each end of i for every other contact j of the thing there; those of one place are added. */
+/* The blocks of row i by ascending columns: W_ii, and H_iᵀ Y_j over each end of i for every other contact j of the thing there; those of one
+ * place stand side by side. */
+static void fill_row(const rp__contact_system *y, int64_t i)
+{
+    int64_t at = y->block_first[i], next[2], last[2];
+    bool own = false;
+    for (int e = 0; e < 2; e++) {
+        int32_t o = y->object[i][e];
+        next[e] = o == NOTHING ? 0 : y->touch_first[o];
+        last[e] = o == NOTHING ? 0 : y->touch_first[o + 1];
+    }
+    while (!own || next[0] < last[0] || next[1] < last[1]) {
+        int64_t j = own ? INT64_MAX : i;
+        int from = -1;
+        for (int e = 0; e < 2; e++)
+            if (next[e] < last[e] && y->touching[next[e]] / 2 < j) {
+                j = y->touching[next[e]] / 2;
+                from = e;
+            }
+        if (from >= 0 && j == i) { /* itself, seen from its ends after W_ii */
+            next[from]++;
+            continue;
+        }
+        double *w = y->block + 9 * at;
+        y->block_column[at++] = (int32_t)j;
+        if (from < 0) {
+            own = true;
+            memcpy(w, y->diagonal + 9 * i, 9 * sizeof *w);
+            continue;
+        }
+        memset(w, 0, 9 * sizeof *w);
+        rp__contact_add_block(y, &y->column[i][from], &y->column[j][y->touching[next[from]++] & 1], w);
+    }
+}
+
 static void fill_rows(void *context, int64_t begin, int64_t end, int worker)
 {
-    rp__contact_system *y = context;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = y->block_first[i];
-        y->block_column[at] = (int32_t)i;
-        memcpy(y->block + 9 * at++, y->diagonal + 9 * i, 9 * sizeof(double));
-        for (int e = 0; e < 2; e++) {
-            int32_t o = y->object[i][e];
-            for (int64_t k = o == NOTHING ? 0 : y->touch_first[o]; o != NOTHING && k < y->touch_first[o + 1]; k++) {
-                int64_t j = y->touching[k] / 2;
-                if (j == i)
-                    continue;
-                double *w = y->block + 9 * at;
-                y->block_column[at++] = (int32_t)j;
-                memset(w, 0, 9 * sizeof *w);
-                rp__contact_add_block(y, &y->column[i][e], &y->column[j][y->touching[k] & 1], w);
-            }
-        }
-    }
+    for (int64_t i = begin; i < end; i++)
+        fill_row(context, i);
 }
 
 rp_result rp__contact_make_blocks(rp__contact_system *y)
@@ -83,7 +101,7 @@ rp_result rp__contact_make_blocks(rp__contact_system *y)
     return RP_OK;
 }
 
-rp_result rp__contact_make_problem(rp__contact_system *y, const double *b, const double *mu, const double *rolling, rp_friction **problem)
+rp_result rp__contact_make_problem(rp__contact_system *y, rp_friction **problem)
 {
     if (y->by_blocks) {
         rp_friction_local_def def = rp_default_friction_local_def();
@@ -92,14 +110,11 @@ rp_result rp__contact_make_problem(rp__contact_system *y, const double *b, const
         def.first = y->block_first;
         def.column = y->block_column;
         def.blocks = y->block;
-        def.b = b;
-        def.mu = mu;
+        def.b = y->b;
+        def.mu = y->mu;
         return rp_friction_create_local(&def, problem);
     }
     rp_friction_operator_def def = rp_default_friction_operator_def();
     rp__contact_set_operator(y, &def);
-    def.b = b;
-    def.mu = mu;
-    def.rolling = y->width > y->dim ? rolling : NULL;
     return rp_friction_create_operator(&def, problem);
 }

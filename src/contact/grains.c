@@ -196,6 +196,11 @@ static rp_result make_room(const rp__world *world, const rp__contact_grains *g, 
     rp__collide_box *boxes = RP_NEW_ARRAY(rp__collide_box, g->count);
     const rp_sim_def *def = world->def;
     rp_result result = boxes ? rp__collide_grid_create(&grid) : RP_OUT_OF_MEMORY;
+    rp__collide_room room = { { 0 }, { 0 } };
+    for (int d = 0; d < g->dim; d++) {
+        room.lower[d] = def->lower[d];
+        room.period[d] = def->wall[2 * d].kind == RP_PERIODIC ? def->upper[d] - def->lower[d] : 0;
+    }
     for (int round = 0; round < 60 && result == RP_OK; round++) {
         const rp__collide_pair *pairs;
         int64_t count;
@@ -206,19 +211,23 @@ static rp_result make_room(const rp__world *world, const rp__contact_grains *g, 
                 boxes[i].upper[a] = g->x[a][i] + reach;
             }
         }
-        result = rp__collide_grid_pairs(grid, boxes, g->count, NULL, NULL, NULL, &pairs, &count);
+        result = rp__collide_grid_pairs(grid, boxes, g->count, &room, NULL, NULL, &pairs, &count);
         *left = 0;
         for (int64_t k = 0; k < count && result == RP_OK; k++) {
             rp__collide_capsule a = rp__contact_capsule(g, pairs[k].a), b = rp__contact_capsule(g, pairs[k].b);
             rp__collide_touch t[2];
-            if (pairs[k].b < first || rp__collide_capsules(&a, &b, 0, t) == 0) /* old grains lie as they lie */
+            rp__vec3 move = { pairs[k].shift[0] * room.period[0], pairs[k].shift[1] * room.period[1], pairs[k].shift[2] * room.period[2] };
+            b.p = rp__vec3_add(b.p, move);
+            b.q = rp__vec3_add(b.q, move);
+            if (pairs[k].b < first || rp__collide_capsules(&a, &b, 0, t) == 0)
                 continue;
-            double small = fmin(a.radius, b.radius), half = 0.5 * -t[0].gap + 1e-6 * small, n[3];
+            bool lies = pairs[k].a < first; /* old grains lie as they lie: the new one goes the whole way */
+            double small = fmin(a.radius, b.radius), way = (lies ? 1 : 0.5) * -t[0].gap + 1e-6 * small, n[3];
             *left = fmax(*left, -t[0].gap / small);
             rp__vec3_store(n, t[0].normal);
             for (int d = 0; d < g->dim; d++) {
-                g->x[d][pairs[k].a] += half * n[d];
-                g->x[d][pairs[k].b] -= half * n[d];
+                g->x[d][pairs[k].a] += lies ? 0 : way * n[d];
+                g->x[d][pairs[k].b] -= way * n[d];
             }
         }
         for (int64_t i = first; i < g->count && result == RP_OK; i++)

@@ -92,41 +92,33 @@ static rp_friction_options options_of(const rp__contact_state *s, const rp__worl
 }
 
 /* `most`: sweeps that are left of this step. */
-static rp_result solve_once(rp__contact_state *s, const rp__world *world, int64_t most, rp_friction_report *report)
+static rp_result solve_once(rp__contact_state *s, const rp__world *world, const rp_friction *problem, int64_t most, rp_friction_report *report)
 {
-    rp_friction *problem = NULL;
-    RP_TRY(rp__contact_make_problem(&s->system, s->system.b, s->system.mu, s->system.rolling, &problem));
     rp_friction_options options = options_of(s, world);
     options.max_iterations = most;
     rp_result result = solve_in_stages(problem, &options, &s->system, report);
-    rp_friction_destroy(problem);
     return result == RP_NOT_CONVERGED ? RP_OK : result;
 }
 
 /* A few sweeps more where things hardly move: at rest errors add up from step to step. */
-static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, rp_step_stats *stats)
+static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, const rp_friction *problem, rp_step_stats *stats)
 {
-    rp_friction *problem = NULL;
-    RP_TRY(rp__contact_make_problem(&s->system, s->system.b, s->system.mu, s->system.rolling, &problem));
     rp_friction_options options = options_of(s, world);
+    rp_friction_report report;
     double strict = strictness(s, world, rp_friction_get_info(problem).scale);
-    rp_result result = RP_OK;
-    if (strict < 1) {
-        rp_friction_report report;
-        options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
-        options.tolerance *= strict;
-        options.tolerance_max *= strict;
-        options.max_iterations = REST_SWEEPS;
-        result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
-        if (result == RP_OK || result == RP_NOT_CONVERGED) {
-            stats->iterations += report.iterations;
-            stats->residual_mean = report.residual.mean;
-            stats->residual_max = report.residual.max;
-            result = RP_OK;
-        }
-    }
-    rp_friction_destroy(problem);
-    return result;
+    if (strict >= 1)
+        return RP_OK;
+    options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
+    options.tolerance *= strict;
+    options.tolerance_max *= strict;
+    options.max_iterations = REST_SWEEPS;
+    rp_result result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
+    if (result != RP_OK && result != RP_NOT_CONVERGED)
+        return result;
+    stats->iterations += report.iterations;
+    stats->residual_mean = report.residual.mean;
+    stats->residual_max = report.residual.max;
+    return RP_OK;
 }
 
 static void final_velocity(rp__contact_system *y)
@@ -152,8 +144,8 @@ static bool wanted_shift(const rp__contact_state *s, int64_t i, double dt, doubl
 
 /* Overlaps are taken away by displacements that become neither speed nor energy nor memory: the smallest, in the norm of A, that part what
  * overlaps and let nothing else go deeper,  min ½ dᵀ A d,  H_Nᵀ d + b >= 0: a problem without friction. Where they cannot part (a fibre
- * between two roots) a few sweeps give a compromise. Uses y->velocity. */
-static rp_result separate(rp__contact_state *s, const rp__world *world, double dt)
+ * between two roots) a few sweeps give a compromise. Uses y->velocity; the problem has another b then. */
+static rp_result separate(rp__contact_state *s, const rp__world *world, rp_friction *problem, double dt)
 {
     rp__contact_system *y = &s->system;
     int64_t n = y->count * y->width;
@@ -165,8 +157,7 @@ static rp_result separate(rp__contact_state *s, const rp__world *world, double d
     double *b = memory, *r = b + n, *u = r + n;
     for (int64_t i = 0; i < y->count; i++)
         any |= wanted_shift(s, i, dt, &b[i * y->width]);
-    rp_friction *problem = NULL;
-    rp_result result = any ? rp__contact_make_problem(y, b, y->mu, y->rolling, &problem) : RP_OK;
+    rp_result result = any ? rp_friction_set_b(problem, b) : RP_OK;
     if (result == RP_OK && any) {
         rp_friction_report report;
         rp_friction_options options = options_of(s, world);
@@ -182,7 +173,6 @@ static rp_result separate(rp__contact_state *s, const rp__world *world, double d
             result = RP_OK;
         }
     }
-    rp_friction_destroy(problem);
     rp__base_free(memory);
     return result;
 }
@@ -205,11 +195,21 @@ static rp_result dump(rp__contact_state *s, const rp__world *world, double dt)
     return result;
 }
 
-rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats)
+static void tell(const rp_friction_report *report, rp_step_stats *stats)
+{
+    stats->iterations += report->iterations;
+    stats->residual_mean = report->residual.mean;
+    stats->residual_max = report->residual.max;
+    stats->converged = report->result == RP_OK;
+}
+
+/* Contacts that count and their problem; again while contacts appear that the velocities found would make touch. The problem of the last
+ * pass is left in *problem. */
+static rp_result solve_passes(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats, rp_friction **problem)
 {
     rp__contact_system *y = &s->system;
     double t = rp__base_seconds();
-    int64_t added = 0, old = 0, most = s->params->max_iterations;
+    int64_t added = 0, most = s->params->max_iterations;
     for (int64_t pass = 0; pass < s->params->passes; pass++) {
         RP_TRY(rp__contact_activate(s, world, dt, pass == 0, &added));
         if (pass > 0 && added == 0)
@@ -218,28 +218,45 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
             final_velocity(y);
             continue;
         }
-        RP_TRY(rp__contact_assemble(s, world, dt, old));
-        old = y->count;
+        RP_TRY(rp__contact_assemble(s, world, dt));
+        rp_friction_destroy(*problem);
+        *problem = NULL;
+        RP_TRY(rp__contact_make_problem(y, problem));
         RP_LAP(&world->phases, "assemble", t);
         if (pass == 0)
             RP_TRY(dump(s, world, dt));
         rp_friction_report report;
         int64_t share = pass + 1 < s->params->passes ? (most + 1) / 2 : most; /* contacts that appear must be solved for too */
         RP_TRY(rp__sim_given_up(world));
-        RP_TRY(solve_once(s, world, share > 1 ? share : 1, &report));
+        RP_TRY(solve_once(s, world, *problem, share > 1 ? share : 1, &report));
         most -= report.iterations;
-        stats->iterations += report.iterations;
-        stats->residual_mean = report.residual.mean;
-        stats->residual_max = report.residual.max;
-        stats->converged = report.result == RP_OK;
+        tell(&report, stats);
         final_velocity(y);
         RP_LAP(&world->phases, "solve", t);
     }
-    if (y->count > 0 && stats->converged) {
-        RP_TRY(solve_at_rest(s, world, stats));
+    if (y->count > 0 && !stats->converged && most > 0) { /* nothing appeared: the sweeps that were kept for it */
+        rp_friction_report report;
+        RP_TRY(solve_once(s, world, *problem, most, &report));
+        tell(&report, stats);
+        final_velocity(y);
         RP_LAP(&world->phases, "solve", t);
     }
-    RP_TRY(separate(s, world, dt));
+    return RP_OK;
+}
+
+rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats)
+{
+    rp__contact_system *y = &s->system;
+    rp_friction *problem = NULL;
+    rp_result result = solve_passes(s, world, dt, stats, &problem);
+    double t = rp__base_seconds();
+    if (result == RP_OK && y->count > 0 && stats->converged)
+        result = solve_at_rest(s, world, problem, stats);
+    RP_LAP(&world->phases, "solve", t);
+    if (result == RP_OK)
+        result = separate(s, world, problem, dt);
+    rp_friction_destroy(problem);
+    RP_TRY(result);
     final_velocity(y);
     RP_LAP(&world->phases, "separate", t);
     return RP_OK;

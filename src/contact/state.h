@@ -133,6 +133,7 @@ typedef struct rp__contact_system {
     /* contacts */
     int64_t count, capacity;
     int64_t *candidate;            /* of a contact */
+    bool *is_new;                  /* it came in this pass: it has no impulse yet */
     rp__vec3 (*axis)[3];
     int32_t (*object)[2];          /* of the ends of a contact */
     bool *is_ball;
@@ -157,6 +158,9 @@ typedef struct rp__contact_system {
     double *block;
     int64_t capacities[32];
 } rp__contact_system;
+
+/* Room for `count` elements in an array of the system; its capacity is one of the list. */
+#define RP__CONTACT_GROW(y, member, slot, count) rp__base_grow(&(y)->member, &(y)->capacities[slot], (count) + 1, sizeof *(y)->member)
 
 typedef struct rp__contact_state {
     const rp__contact_params *params;
@@ -187,8 +191,9 @@ typedef struct rp__contact_state {
 rp_result rp__contact_find(rp__contact_state *s, rp__world *world, double dt);                 /* find.c: candidates */
 rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt);              /* system.c: velocities without contacts */
 rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, double dt, bool first, int64_t *added);
-/* Impulses of the first `old_count` contacts stay as they are; the others begin with what they had in the last step. */
-rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt, int64_t old_count);
+/* New contacts begin with what they had in the last step; impulses of the others stay as they are. */
+rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt);
+rp_result rp__contact_order(rp__contact_state *s); /* order.c: contacts by colours, and who touches what */
 rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats); /* solve.c */
 rp_result rp__contact_dump(const rp__contact_state *s, const rp__world *world, double dt, const char *path); /* dump.c */
 /* operator.c: what H and Y = A⁻¹ H do. u = Hᵀ v of contact i; v += Y r of end e; v = Y r of all; the last two as the friction library calls. */
@@ -198,9 +203,9 @@ void rp__contact_apply(const rp__contact_system *y, const double *r, double *vel
 void rp__contact_set_operator(rp__contact_system *y, rp_friction_operator_def *def);
 /* w += H_aᵀ Y_b over the rows that both have (system.c). */
 void rp__contact_add_block(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w);
-/* blocks.c: W by blocks where that is shorter; the problem with W as it is held and other vectors. */
+/* blocks.c: W by blocks where that is shorter; the problem with W as it is held. */
 rp_result rp__contact_make_blocks(rp__contact_system *y);
-rp_result rp__contact_make_problem(rp__contact_system *y, const double *b, const double *mu, const double *rolling, rp_friction **problem);
+rp_result rp__contact_make_problem(rp__contact_system *y, rp_friction **problem);
 /* roll.c: whether rolling friction acts at contact i; its radius, softnesses and coefficient. */
 void rp__contact_set_rolling(rp__contact_state *s, const rp__contact_grains *g, int64_t i);
 void rp__contact_roll_told(rp__contact_state *s, const rp__world *world, int64_t i);

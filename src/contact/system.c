@@ -1,4 +1,4 @@
-/* The problem of a step: velocities without contacts, contacts that count, H, Y = A⁻¹ H, the diagonal of W = Hᵀ Y, colours. */
+/* The problem of a step: velocities without contacts, contacts that count, H, Y = A⁻¹ H, the diagonal of W = Hᵀ Y. */
 #include "contact/state.h"
 
 #include "base/error.h"
@@ -7,16 +7,15 @@
 
 #include <string.h>
 
-enum { CHUNK = 64, WORDS = 16 };
+enum { CHUNK = 64 };
 
-/* Room for `count` elements in an array of the system; its capacity is one of the list. */
-#define GROW(y, member, slot, count) rp__base_grow(&(y)->member, &(y)->capacities[slot], (count) + 1, sizeof *(y)->member)
+#define GROW RP__CONTACT_GROW
 
 void rp__contact_free_system(rp__contact_system *y)
 {
     void *all[] = { y->object_first, y->free_velocity, y->velocity, y->product, y->shift, y->candidate, y->axis, y->column, y->pool, y->diagonal, y->b,
                     y->mu, y->r, y->u, y->w, y->record, y->rolling, y->roll, y->object,
-                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items,
+                    y->is_ball, y->ball, y->touch_first, y->touching, y->color_first, y->color_items, y->is_new,
                     y->block_first, y->block_column, y->block };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
@@ -138,25 +137,23 @@ static const rp__collide_record *left_by_neighbour(const rp__contact_state *s, c
 }
 
 /* The record of the last step for every contact, each record for one contact only: impulses that two contacts began with would push twice.
- * Records of the first `old_count` contacts stay. */
-static rp_result remember(rp__contact_state *s, int64_t old_count)
+ * Records of contacts that are not new stay. */
+static rp_result remember(rp__contact_state *s)
 {
     rp__contact_system *y = &s->system;
     bool *taken = rp__base_alloc_zero((size_t)s->memory_count + 1);
-    if (!taken || !GROW(y, record, 24, y->count)) {
-        rp__base_free(taken);
+    if (!taken)
         return RP_OUT_OF_MEMORY;
-    }
     for (int64_t i = 0; i < y->count; i++) {
         const rp__collide_key *key = &s->candidates[y->candidate[i]].key;
-        const rp__collide_record *found = i < old_count || !s->params->warm_start ? NULL : rp__collide_find(s->memory, s->memory_count, key);
-        if (i >= old_count)
+        const rp__collide_record *found = !y->is_new[i] || !s->params->warm_start ? NULL : rp__collide_find(s->memory, s->memory_count, key);
+        if (y->is_new[i])
             y->record[i] = found ? found - s->memory : -1;
         if (y->record[i] >= 0)
             taken[y->record[i]] = true;
     }
-    for (int64_t i = old_count; i < y->count && s->params->warm_start; i++) {
-        const rp__collide_record *found = y->record[i] < 0 ? left_by_neighbour(s, &s->candidates[y->candidate[i]].key, taken) : NULL;
+    for (int64_t i = 0; i < y->count && s->params->warm_start; i++) {
+        const rp__collide_record *found = y->is_new[i] && y->record[i] < 0 ? left_by_neighbour(s, &s->candidates[y->candidate[i]].key, taken) : NULL;
         if (found) {
             y->record[i] = found - s->memory;
             taken[y->record[i]] = true;
@@ -173,9 +170,10 @@ rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, dou
     rp__contact_system *y = &s->system;
     *added = 0;
     if (first)
-        y->count = 0;
-    if (!GROW(y, candidate, 4, s->candidate_count))
+        y->count = y->pool_size = 0;
+    if (!GROW(y, candidate, 4, s->candidate_count) || !GROW(y, is_new, 29, s->candidate_count))
         return RP_OUT_OF_MEMORY;
+    memset(y->is_new, false, (size_t)y->count);
     for (int64_t k = 0; k < s->candidate_count; k++) {
         rp__contact_candidate *c = &s->candidates[k];
         if (c->contact >= 0)
@@ -189,6 +187,7 @@ rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, dou
         if (!wanted)
             continue;
         c->contact = y->count;
+        y->is_new[y->count] = true;
         y->candidate[y->count++] = k;
         ++*added;
     }
@@ -302,11 +301,15 @@ static void solve_column(const rp__contact_state *s, const rp__world *world, con
 
 void rp__contact_add_block(const rp__contact_system *y, const rp__contact_column *a, const rp__contact_column *b, double *w)
 {
-    const double *to = y->pool + b->y;
+    const double *to = y->pool + b->y + 3 * (a->first - b->y_first);
+    double sum[3][3] = { { 0 } };
     for (int r = 0; r < a->rows; r++)
-        for (int i = 0; i < y->dim; i++)
-            for (int j = 0; j < y->dim; j++)
-                w[i * y->dim + j] += a->h[r][i] * to[3 * (a->first + r - b->y_first) + j];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                sum[i][j] += a->h[r][i] * to[3 * r + j];
+    for (int i = 0; i < y->dim; i++)
+        for (int j = 0; j < y->dim; j++)
+            w[i * y->dim + j] += sum[i][j];
 }
 
 void rp__contact_set_columns(const rp__contact_state *s, int64_t i, rp__contact_column column[2])
@@ -386,6 +389,8 @@ static void columns_range(void *context, int64_t begin, int64_t end, int worker)
     rp__contact_grains g = rp__contact_grains_of(w->world, w->s->first_field);
     int d = y->dim;
     for (int64_t i = begin; i < end; i++) {
+        if (!y->is_new[i])
+            continue;
         double own[9] = { 0 }, *diagonal = y->diagonal + i * y->width * y->width;
         if (y->is_ball[i]) {
             double softness = y->ball[i].softness[0] + y->ball[i].softness[1];
@@ -402,75 +407,6 @@ static void columns_range(void *context, int64_t begin, int64_t end, int worker)
         rp__contact_set_rolling(w->s, &g, i);
         widen_diagonal(y, i, own, diagonal);
     }
-}
-
-/* ---- who touches what, colours ---- */
-
-static rp_result list_touching(rp__contact_system *y)
-{
-    if (!GROW(y, touch_first, 5, y->objects + 1) || !GROW(y, touching, 6, 2 * y->count))
-        return RP_OUT_OF_MEMORY;
-    memset(y->touch_first, 0, (size_t)(y->objects + 1) * sizeof *y->touch_first);
-    for (int64_t i = 0; i < y->count; i++)
-        for (int e = 0; e < 2; e++)
-            if (y->object[i][e] != NOTHING)
-                y->touch_first[y->object[i][e] + 1]++;
-    for (int64_t o = 0; o < y->objects; o++)
-        y->touch_first[o + 1] += y->touch_first[o];
-    for (int64_t i = 0; i < y->count; i++)
-        for (int e = 0; e < 2; e++)
-            if (y->object[i][e] != NOTHING)
-                y->touching[y->touch_first[y->object[i][e]]++] = 2 * i + e;
-    memmove(y->touch_first + 1, y->touch_first, (size_t)y->objects * sizeof *y->touch_first);
-    y->touch_first[0] = 0;
-    return RP_OK;
-}
-
-/* The first colour that neither object has; contacts that find none among 1024 have one of their own each. */
-static rp_result colour(rp__contact_system *y)
-{
-    uint64_t *used = rp__base_alloc_zero((size_t)y->objects * WORDS * sizeof *used);
-    int32_t *chosen = RP_NEW_ARRAY(int32_t, y->count);
-    int32_t most = 0, extra = WORDS * 64;
-    if (!used || !chosen || !GROW(y, color_items, 7, y->count)) {
-        rp__base_free(used);
-        rp__base_free(chosen);
-        return RP_OUT_OF_MEMORY;
-    }
-    for (int64_t i = 0; i < y->count; i++) {
-        int32_t pick = -1;
-        for (int w = 0; w < WORDS && pick < 0; w++) {
-            uint64_t taken = 0;
-            for (int e = 0; e < 2; e++)
-                taken |= y->object[i][e] != NOTHING ? used[(int64_t)y->object[i][e] * WORDS + w] : 0;
-            if (taken == UINT64_MAX)
-                continue;
-            int bit = __builtin_ctzll(~taken);
-            pick = 64 * w + bit;
-            for (int e = 0; e < 2; e++)
-                if (y->object[i][e] != NOTHING)
-                    used[(int64_t)y->object[i][e] * WORDS + w] |= (uint64_t)1 << bit;
-        }
-        chosen[i] = pick >= 0 ? pick : extra++;
-        most = chosen[i] + 1 > most ? chosen[i] + 1 : most;
-    }
-    rp__base_free(used);
-    if (!GROW(y, color_first, 8, most + 1)) {
-        rp__base_free(chosen);
-        return RP_OUT_OF_MEMORY;
-    }
-    memset(y->color_first, 0, (size_t)(most + 1) * sizeof *y->color_first);
-    for (int64_t i = 0; i < y->count; i++)
-        y->color_first[chosen[i] + 1]++;
-    for (int32_t c = 0; c < most; c++)
-        y->color_first[c + 1] += y->color_first[c];
-    for (int64_t i = 0; i < y->count; i++)
-        y->color_items[y->color_first[chosen[i]]++] = (int32_t)i;
-    memmove(y->color_first + 1, y->color_first, (size_t)most * sizeof *y->color_first);
-    y->color_first[0] = 0;
-    y->colors = most;
-    rp__base_free(chosen);
-    return RP_OK;
 }
 
 /* What one end has at the beginning of the step, for restitution. */
@@ -541,12 +477,11 @@ static void describe_contacts(rp__contact_state *s, const rp__world *world)
 {
     rp__contact_system *y = &s->system;
     rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
-    y->pool_size = 0;
     for (int64_t i = 0; i < y->count; i++) {
         const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+        if (!y->is_new[i])
+            continue;
         set_axes(y, i, c);
-        for (int e = 0; e < 2; e++)
-            y->object[i][e] = c->end[e].object;
         y->is_ball[i] = make_ball(s, &g, c, y->axis[i], &y->ball[i]);
         if (y->is_ball[i])
             continue;
@@ -586,28 +521,23 @@ static void start_warm(rp__contact_state *s, int64_t i)
     memcpy(y->r + i * y->width, r, (size_t)y->width * sizeof *r);
 }
 
-rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt, int64_t old_count)
+rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, double dt)
 {
     rp__contact_system *y = &s->system;
     int d = y->width;
     int64_t n = y->count;
-    if (!GROW(y, axis, 9, n) || !GROW(y, column, 10, n) || !GROW(y, diagonal, 11, n * d * d) || !GROW(y, b, 12, n * d) || !GROW(y, mu, 13, n) ||
-        !GROW(y, r, 14, n * d) || !GROW(y, u, 15, n * d) || !GROW(y, w, 16, n * d) || !GROW(y, object, 19, n) || !GROW(y, is_ball, 20, n) ||
-        !GROW(y, ball, 21, n))
-        return RP_OUT_OF_MEMORY;
-    if (d > y->dim && (!GROW(y, rolling, 22, n) || !GROW(y, roll, 23, n)))
-        return RP_OUT_OF_MEMORY;
+    RP_TRY(rp__contact_order(s));
     describe_contacts(s, world);
     if (!GROW(y, pool, 17, y->pool_size))
         return RP_OUT_OF_MEMORY;
     work w = { s, world, dt, NULL };
     rp__exec_for(n, CHUNK, columns_range, &w);
-    RP_TRY(list_touching(y));
-    RP_TRY(colour(y));
     RP_TRY(rp__contact_make_blocks(y));
-    RP_TRY(remember(s, old_count));
+    RP_TRY(remember(s));
     for (int64_t i = 0; i < n; i++) {
         double all[3];
+        if (!y->is_new[i])
+            continue;
         set_w(s, world, &s->candidates[y->candidate[i]], dt, all);
         rp__contact_pull(y, i, y->free_velocity, y->b + i * d);
         for (int k = 0; k < d; k++) {
@@ -616,8 +546,7 @@ rp_result rp__contact_assemble(rp__contact_state *s, const rp__world *world, dou
         }
         if (d > y->dim)
             rp__contact_roll_told(s, world, i);
-        if (i >= old_count)
-            start_warm(s, i);
+        start_warm(s, i);
     }
     return RP_OK;
 }

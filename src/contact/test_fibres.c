@@ -515,10 +515,10 @@ static void test_blocks(void **state)
         run_steps(sim, 1);
     assert_true(y->count > 8 && y->by_blocks);
     rp_friction *blocks = NULL, *columns = NULL;
-    assert_int_equal(rp__contact_make_problem(y, y->b, y->mu, NULL, &blocks), RP_OK);
+    assert_int_equal(rp__contact_make_problem(y, &blocks), RP_OK);
     assert_int_equal(rp_friction_get_info(blocks).form, RP_FRICTION_LOCAL);
     y->by_blocks = false;
-    assert_int_equal(rp__contact_make_problem(y, y->b, y->mu, NULL, &columns), RP_OK);
+    assert_int_equal(rp__contact_make_problem(y, &columns), RP_OK);
     assert_int_equal(rp_friction_get_info(columns).form, RP_FRICTION_OPERATOR);
     int64_t n = 3 * y->count;
     double *r = RP_NEW_ARRAY(double, n), *u = RP_NEW_ARRAY(double, n), *v = RP_NEW_ARRAY(double, n), worst = 0, largest = 0;

@@ -14,6 +14,7 @@
 DP_INLINE void dp_strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
 {
     double sum[DP_S] = { 0 }, alternating = 0;
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++) {
         const dp_node *j = &y->node[s->node[n]];
         dp_add_strain(j->u, s->g[n], sum);
@@ -28,6 +29,7 @@ DP_INLINE void dp_strain(const dp_system *y, const dp_stress *s, double gamma[DP
 DP_INLINE double dp_outflow(const dp_system *y, const int32_t *node)
 {
     double sum = 0;
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int k = 0; k < DP_PARTS; k++)
             sum += dp_divergence(y, n, k) * y->node[node[n]].w[k];
@@ -70,6 +72,7 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
     memcpy(lambda, tilted, sizeof lambda);
     dp_tilt_stress(s, lambda);
     dp_chi(lambda, tensor);
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++) {
         dp_node *to = &y->node[s->node[n]];
         double f[DP_PARTS];
@@ -101,6 +104,7 @@ DP_INLINE void dp_bent_strain(const dp_system *y, const dp_stress *s, double gam
 {
     for (int i = 0; i < DP_BENT; i++)
         gamma[i] = 0;
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int k = 0; k < DP_ALTERNATING; k++)
             for (int a = 0; a < RP_DIM; a++)
@@ -109,6 +113,7 @@ DP_INLINE void dp_bent_strain(const dp_system *y, const dp_stress *s, double gam
 
 DP_INLINE void dp_scatter_bent(dp_system *y, const dp_stress *s, double dt, const double change[DP_BENT])
 {
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++) {
         dp_node *to = &y->node[s->node[n]];
         for (int k = 0; k < DP_ALTERNATING; k++)

@@ -32,6 +32,9 @@
 #define DP_OPENING 4.0
 #define DP_CHANCE 0.05
 
+/* Where bodies leave less than this part of a cell or a node, grains are few and how full it is a matter of chance: it counts as if so much were left. */
+#define DP_SLIVER 0.1
+
 /* Cells that are too empty. The strain of a cell with a few particles in it is a matter of chance, and grains that drift about alone
  * would one by one come to "touch", then build heaps full of holes. So grains can be packed no more tightly than what is around
  * them, seen one cell further inside: 2 φ_most - φ_least of the corners of their cell, plus δ. Even grains have φ there, and the surface of packed
@@ -45,9 +48,8 @@
  * (if not, the plain tolerance is enough after DP_PATIENCE of them). */
 #define DP_AT_REST 0.01
 
-/* Solver. What a round leaves of the outflow of cells: with weak drag rounds a step are the same up to 0.3; with the strongest (κ 10⁴) they
- * grow by a fifth beyond 0.1. */
-#define DP_PRESSURE_PART 0.05
+/* Solver. What a round leaves of the outflow of cells: from 0.03 to 0.1 rounds a step are the same within a tenth, for any strength of drag. */
+#define DP_PRESSURE_PART 0.07
 
 /* Rounds after which a residual that has not halved makes visits more careful. */
 #define DP_PATIENCE 20

@@ -32,49 +32,6 @@ static void fluid_nodes(void *context, int64_t begin, int64_t end, double *sum)
     }
 }
 
-static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *part, dp_push *all)
-{
-    rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
-    all->impulse = rp__vec3_add(all->impulse, force);
-    all->turn = rp__vec3_add(all->turn, rp__vec3_cross(arm, force));
-    if (part)
-        *part = rp__vec3_add(*part, force);
-}
-
-/* The pressure of the mixture on the nodes inside with the weight of the fluid that the body keeps away, what viscosity does to them, and the
- * grains that touch. Viscosity was found with the velocity that the body had: m/(m + R), R the resistance with all else held, keeps a light
- * free body in a thick fluid from being thrown back and forth. */
-dp_push DP(body_push)(const dp_system *y, const rp__world *world, int b, double dt)
-{
-    const rp__body *body = &world->bodies[b];
-    dp_push all = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
-    double part = body->def.kind == RP_BODY_FREE ? 1 / (1 + y->body_resistance[b] * body->inverse_mass) : 1;
-    for (int64_t j = 0; j < y->node_count; j++) {
-        if (y->inside[j] != b)
-            continue;
-        int64_t at[3];
-        double push[3] = { 0 }, shear[3] = { 0 }, x[3] = { 0 };
-        dp_place(y->nodes, j, at);
-        DP(pressure_impulse)(y, y->pressure, true, j, push);
-        for (int a = 0; a < RP_DIM; a++) {
-            x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            push[a] = dt * (push[a] - world->def->fluid->density * y->volume[j] * world->def->gravity[a]);
-            shear[a] = part * y->viscous[RP_DIM * j + a];
-        }
-        add_push(body, push, x, &all.pressure, &all);
-        add_push(body, shear, x, &all.viscous, &all);
-    }
-    for (int64_t i = 0; i < y->contact_count; i++) {
-        const dp_contact *c = &y->contacts[i];
-        double push[3] = { 0 };
-        for (int a = 0; a < RP_DIM; a++)
-            push[a] = -c->impulse[a];
-        if (c->body == b)
-            add_push(body, push, c->place, NULL, &all);
-    }
-    return all;
-}
-
 /* On bodies, and of the grains along frictional walls. */
 static void push_bodies(dp_system *y, rp__world *world, double dt)
 {
@@ -153,12 +110,48 @@ DP_INLINE double through_faces(const dp_system *y, const dp_stress *s, int axis,
     return sum / (DP_CORNERS / 2);
 }
 
+/* The velocity with which grains move at t in a cell. */
+DP_INLINE void velocity_in(const dp_system *y, const dp_stress *s, const double t[RP_DIM], double v[RP_DIM])
+{
+    double weight[DP_CORNERS];
+    dp_weights(t, weight);
+    for (int a = 0; a < RP_DIM; a++) {
+        v[a] = through_faces(y, s, a, t[a]);
+        for (int n = 0; n < DP_CORNERS; n++)
+            v[a] += weight[n] * y->node[s->node[n]].u[a];
+    }
+}
+
+/* The velocity half a step ahead, with which a particle moves. Moved with what it has where it is, (1 + dt ∇u) x, grains that are stretched one
+ * way and squeezed the other by e in a step lose e² of their volume each time; the midpoint loses e⁴/4. Where no grains are ahead the cell that it
+ * is in goes on beyond its faces. */
+DP_INLINE void midpoint(const dp_system *y, const dp_stress *s, const int64_t at[3], const double t[RP_DIM], double dt, double v[RP_DIM])
+{
+    double ahead[RP_DIM], inside[RP_DIM];
+    int64_t cell[3] = { 0 };
+    bool there = true;
+    velocity_in(y, s, t, v);
+    for (int a = 0; a < RP_DIM; a++) {
+        ahead[a] = t[a] + 0.5 * dt * v[a] / y->lattice.h;
+        double whole = floor(ahead[a]), n = (double)y->cells[a], x = (double)at[a] + whole;
+        inside[a] = ahead[a] - whole;
+        x -= y->lattice.periodic[a] ? n * floor(x / n) : 0;
+        there = there && x >= 0 && x < n;
+        cell[a] = there ? (int64_t)x : 0;
+    }
+    int32_t other = there ? y->stress_of[dp_cell_index(y, cell)] : -1;
+    if (other >= 0)
+        velocity_in(y, &y->stress[other], inside, v);
+    else
+        velocity_in(y, s, ahead, v);
+}
+
 static void move_particle(const job *w, const dp_stress *s, double part, int64_t i)
 {
     dp_system *y = w->y;
     rp__particles *p = w->world->particles;
     int64_t at[3];
-    double t[RP_DIM], weight[DP_CORNERS], gradient[DP_CORNERS][RP_DIM], v[3] = { 0 }, x[3] = { 0 }, from[3] = { 0 };
+    double t[RP_DIM], weight[DP_CORNERS], gradient[DP_CORNERS][RP_DIM], v[3] = { 0 }, x[3] = { 0 }, from[3] = { 0 }, ahead[RP_DIM];
     dp_place(y->cells, s->cell, at);
     for (int a = 0; a < RP_DIM; a++) {
         t[a] = rp__lattice_coordinate(&y->lattice, a, p->x[a][i]) - (double)at[a];
@@ -166,6 +159,7 @@ static void move_particle(const job *w, const dp_stress *s, double part, int64_t
     }
     dp_weights(t, weight);
     dp_gradients(t, 1 / y->lattice.h, gradient);
+    midpoint(y, s, at, t, w->dt, ahead);
     for (int a = 0; a < RP_DIM; a++) {
         double c[3] = { 0 };
         for (int n = 0; n < DP_CORNERS; n++) {
@@ -175,7 +169,7 @@ static void move_particle(const job *w, const dp_stress *s, double part, int64_t
                 c[b] += gradient[n][b] * u;
         }
         from[a] = p->x[a][i];
-        x[a] = from[a] + w->dt * (v[a] + through_faces(y, s, a, t[a]));
+        x[a] = from[a] + w->dt * ahead[a];
         for (int b = 0; b < RP_DIM; b++)
             w->gradient[3 * a + b][i] = c[b];
     }

@@ -161,6 +161,7 @@ static void add_column(void *context, int64_t column, int worker)
         dp_stress *s = &y->stress[k];
         memset(s->g, 0, sizeof s->g);
         s->volume = s->mass = s->packing = s->loose = s->touching = s->mu = s->weight = 0;
+        s->touches = false;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             add_particle(w, s, i + n);
         s->mu /= s->volume;

@@ -131,7 +131,19 @@ static double surface_friction(const rp_surface *surface)
     return surface->kind == RP_STICK ? INFINITY : surface->kind == RP_FRICTIONAL ? surface->friction : 0;
 }
 
-static rp_result hold_body(dp_system *y, const rp__world *world, int64_t node, const int64_t at[3])
+/* Half the width of the room that a particle stands for when it is packed, in the mean. */
+static double half_width(const rp__world *world)
+{
+    const rp__particles *p = world->particles;
+    double room = 0;
+    for (int64_t i = 0; i < p->count; i++)
+        room += p->volume[i] / world->materials[p->material[i]].volume_fraction;
+    return p->count ? 0.5 * pow(room / (double)p->count, 1.0 / RP_DIM) : 0;
+}
+
+/* Inside a body a node has the body's velocity, and grains meet it there. They also meet it where it is nearer than half the width of a particle: nothing
+ * that could carry them lies between. */
+static rp_result hold_body(dp_system *y, const rp__world *world, int64_t node, const int64_t at[3], double reach)
 {
     double x[3] = { 0 };
     for (int a = 0; a < RP_DIM; a++)
@@ -140,17 +152,24 @@ static rp_result hold_body(dp_system *y, const rp__world *world, int64_t node, c
     for (int b = 0; b < world->body_count; b++) {
         const rp__body *body = &world->bodies[b];
         rp__vec3 n;
-        if (!body->present || !(rp__body_distance(body, &body->pose_next, rp__vec3_load(x), &n) < 0))
+        if (!body->present)
+            continue;
+        /* free bodies where they are: how far they will go the fluid is still to decide */
+        const rp__pose *pose = body->def.kind == RP_BODY_FREE ? &body->pose : &body->pose_next;
+        double distance = rp__body_distance(body, pose, rp__vec3_load(x), &n);
+        if (!(distance < reach))
             continue;
         double normal[3] = { n.x, n.y, n.z }, target[3];
         rp__vec3_store(target, rp__body_velocity_at(body, rp__vec3_load(x)));
+        if (y->grains[node] > 0)
+            RP_TRY(add_contact(y, node, b, normal, target, surface_friction(&body->def.surface), x));
+        if (!(distance < 0))
+            continue;
         y->inside[node] = b;
         y->hold[node] |= DP_HOLD_FLUX;
         for (int a = 0; a < RP_DIM; a++)
             if (!(y->hold[node] & dp_fluid_hold(a)))
                 y->held[RP_DIM * node + a] = target[a];
-        if (y->grains[node] > 0)
-            RP_TRY(add_contact(y, node, b, normal, target, surface_friction(&body->def.surface), x));
         return RP_OK;
     }
     return RP_OK;
@@ -159,6 +178,7 @@ static rp_result hold_body(dp_system *y, const rp__world *world, int64_t node, c
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt)
 {
     (void)dt;
+    double reach = world->body_count ? half_width(world) : 0;
     y->contact_count = 0;
     for (int64_t j = 0; j < y->node_count; j++) {
         int64_t at[3];
@@ -166,7 +186,7 @@ rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt)
         unsigned faces = faces_at(y, at);
         hold_walls(y, world, j, faces);
         if (world->body_count)
-            RP_TRY(hold_body(y, world, j, at));
+            RP_TRY(hold_body(y, world, j, at, reach));
         for (int f = 0; f < 2 * RP_DIM && y->grains[j] > 0; f++) {
             const rp_surface *wall = &world->def->wall[f];
             if (!(faces >> f & 1) || wall->kind != RP_FRICTIONAL || !(wall->friction > 0))

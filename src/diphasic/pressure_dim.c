@@ -45,11 +45,10 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world)
     DP(find_rooms)(y, world);
 }
 
-void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM])
+/* P of a node: sum over the cells around of p_c D_cj. */
+DP_INLINE void impulse_at(const dp_system *y, const double *pressure, bool boundary, const int64_t at[3], double out[RP_DIM])
 {
-    int64_t at[3];
     bool inner = true;
-    dp_place(y->nodes, node, at);
     for (int a = 0; a < RP_DIM; a++) {
         out[a] = 0;
         inner = inner && at[a] > 0 && at[a] < y->cells[a];
@@ -57,6 +56,7 @@ void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool bound
     if (inner) { /* most of them, and this is where the time goes */
         const double *last = pressure + dp_cell_index(y, at);
         double face = dp_divergence(y, DP_CORNERS - 1, 0);
+#pragma GCC unroll 8
         for (int n = 0; n < DP_CORNERS; n++) {
             double push = face * last[-((n & 1) + (n >> 1 & 1) * y->cells[0] + (n >> 2) * y->cells[0] * y->cells[1])];
             for (int a = 0; a < RP_DIM; a++)
@@ -89,14 +89,22 @@ void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool bound
     }
 }
 
-void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING])
+void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM])
 {
-    int64_t at[3], cell[DP_CORNERS];
+    int64_t at[3];
     dp_place(y->nodes, node, at);
+    impulse_at(y, pressure, boundary, at, out);
+}
+
+/* The parts of it that alternate. */
+DP_INLINE void alternating_impulse(const dp_system *y, const double *pressure, const int64_t at[3], double out[DP_ALTERNATING])
+{
+    int64_t cell[DP_CORNERS];
     for (int k = 0; k < DP_ALTERNATING; k++)
         out[k] = 0;
     if (!dp_around(y, at, cell))
         return;
+#pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int k = 0; k < DP_ALTERNATING; k++)
             out[k] += pressure[cell[n]] * dp_divergence(y, n, RP_DIM + k);
@@ -108,51 +116,104 @@ void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t
 typedef struct push_job {
     dp_system *y;
     const double *pressure;
-    bool boundary;
+    bool boundary, far;
     double dt;
 } push_job;
 
-static void push_nodes(void *context, int64_t begin, int64_t end, int worker)
+DP_INLINE void push_node(const push_job *w, int64_t j, const int64_t at[3])
+{
+    dp_system *y = w->y;
+    double push[DP_PARTS];
+    dp_node *to = &y->node[j];
+    impulse_at(y, w->pressure, w->boundary, at, push);
+    if (!w->boundary) /* a change: the pressure that a step begins with leaves the alternating parts alone */
+        alternating_impulse(y, w->pressure, at, push + RP_DIM);
+    for (int a = 0; a < (w->boundary ? RP_DIM : DP_PARTS); a++) {
+        to->u[a] += w->dt * to->a[a] * push[a];
+        to->w[a] += w->dt * to->theta[a] * push[a];
+    }
+}
+
+static void push_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const push_job *w = context;
-    dp_system *y = w->y;
+    const dp_system *y = w->y;
     (void)worker;
-    for (int64_t j = begin; j < end; j++) {
-        double push[DP_PARTS];
-        dp_node *to = &y->node[j];
-        DP(pressure_impulse)(y, w->pressure, w->boundary, j, push);
-        if (!w->boundary) /* a change: the pressure that a step begins with leaves the alternating parts alone */
-            DP(alternating_impulse)(y, w->pressure, j, push + RP_DIM);
-        for (int a = 0; a < (w->boundary ? RP_DIM : DP_PARTS); a++) {
-            to->u[a] += w->dt * to->a[a] * push[a];
-            to->w[a] += w->dt * to->theta[a] * push[a];
-        }
+    for (int64_t line = begin; line < end; line++) {
+        int64_t at[3] = { 0, line % y->nodes[1], line / y->nodes[1] }, j = line * y->nodes[0];
+        for (; at[0] < y->nodes[0]; at[0]++, j++)
+            if (!w->far || !y->near_node[j])
+                push_node(w, j, at);
+    }
+}
+
+static void push_runs(void *context, int64_t begin, int64_t end, int worker)
+{
+    const push_job *w = context;
+    (void)worker;
+    for (const dp_run *run = w->y->near_nodes.run + begin; run < w->y->near_nodes.run + end; run++) {
+        int64_t at[3] = { run->at[0], run->at[1], run->at[2] };
+        for (int64_t j = run->first; j < run->first + run->count; j++, at[0]++)
+            push_node(w, j, at);
     }
 }
 
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt)
 {
-    push_job push = { y, pressure, whole, dt };
-    rp__exec_for(y->node_count, 512, push_nodes, &push);
+    push_job push = { .y = y, .pressure = pressure, .boundary = whole, .dt = dt };
+    rp__exec_for(y->nodes[1] * y->nodes[2], 4, push_lines, &push);
+}
+
+static void take_pushed(void *context, int64_t begin, int64_t end, int worker)
+{
+    dp_system *y = context;
+    (void)worker;
+    for (int64_t c = begin; c < end; c++)
+        y->change[c] = y->pressure[c] - y->pushed[c];
+}
+
+void DP(push_far_nodes)(dp_system *y, double dt)
+{
+    push_job push = { .y = y, .pressure = y->change, .far = true, .dt = dt };
+    rp__exec_for(y->cell_count, 4096, take_pushed, y);
+    rp__exec_for(y->nodes[1] * y->nodes[2], 4, push_lines, &push);
 }
 
 /* ---- the solve ---- */
 
-/* rhs = -D w / dt: what the operator must still be made to give. */
-static void pressure_rhs(void *context, int64_t begin, int64_t end, int worker)
+/* -D w / dt of a cell: what the operator must still be made to give. */
+DP_INLINE double lacking(const dp_solve *w, const int64_t at[3])
+{
+    const dp_system *y = w->y;
+    int64_t corner[DP_CORNERS];
+    double sum = 0;
+    dp_corners(y, at, corner);
+#pragma GCC unroll 8
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < DP_PARTS; a++)
+            sum += dp_divergence(y, n, a) * y->node[corner[n]].w[a];
+    return -sum / w->dt;
+}
+
+static void rhs_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const dp_solve *w = context;
     dp_system *y = w->y;
     (void)worker;
-    for (int64_t c = begin; c < end; c++) {
-        int64_t at[3], corner[DP_CORNERS];
-        double sum = 0;
-        dp_place(y->cells, c, at);
-        dp_corners(y, at, corner);
-        for (int n = 0; n < DP_CORNERS; n++)
-            for (int a = 0; a < DP_PARTS; a++)
-                sum += dp_divergence(y, n, a) * y->node[corner[n]].w[a];
-        y->rhs[c] = -sum / w->dt;
+    for (int64_t line = begin; line < end; line++)
+        for (int64_t at[3] = { 0, line % y->cells[1], line / y->cells[1] }; at[0] < y->cells[0]; at[0]++)
+            y->rhs[line * y->cells[0] + at[0]] = lacking(w, at);
+}
+
+static void rhs_runs(void *context, int64_t begin, int64_t end, int worker)
+{
+    const dp_solve *w = context;
+    dp_system *y = w->y;
+    (void)worker;
+    for (const dp_run *run = y->near_cells.run + begin; run < y->near_cells.run + end; run++) {
+        int64_t at[3] = { run->at[0], run->at[1], run->at[2] };
+        for (int64_t c = run->first; c < run->first + run->count; c++, at[0]++)
+            y->rhs[c] = lacking(w, at);
     }
 }
 
@@ -260,13 +321,17 @@ static void apply_mixed(void *context, const double *x, double *out)
     int64_t lines = w.y->nodes[1] * w.y->nodes[2], chunk = 1 + 2048 / w.y->nodes[0];
     rp__exec_for(lines, chunk, mixed_lines, &w);
     rp__exec_for(w.y->cells[1] * w.y->cells[2], chunk, mixed_cells, &w);
+    DP(add_free_bodies)(w.y, x, out);
 }
 
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report)
 {
     dp_system *y = w->y;
     double most = 0;
-    rp__exec_for(y->cell_count, 1024, pressure_rhs, w);
+    if (w->rounds)
+        rp__exec_for(y->near_cells.count, 8, rhs_runs, w);
+    else
+        rp__exec_for(y->cells[1] * y->cells[2], 4, rhs_lines, w);
     RP_TRY(DP(balance_rooms)(y, w->world, w->dt, y->rhs));
     rp__exec_max(y->cell_count, 4096, 1, largest_rhs, w, &most);
     if (!(most < INFINITY))
@@ -275,14 +340,23 @@ rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *
     least = least > 1e-12 * w->largest ? least : 1e-12 * w->largest; /* rounding */
     double tolerance = part * most > least ? part * most : least;
     report->divergence = most * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
-    if (most <= least)
-        return RP_OK;
-    memset(y->change, 0, (size_t)y->cell_count * sizeof(double));
-    rp__multigrid_operator operator = { apply_mixed, y };
-    rp__multigrid_report solved = rp__multigrid_solve(y->poisson, y->epsilon < 1 ? &operator : NULL, y->rhs, tolerance, 200, y->change);
-    report->pressure_iterations += solved.iterations;
-    report->divergence = solved.residual * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
-    rp__exec_for(y->cell_count, 4096, add_change, w);
-    DP(push_nodes)(y, y->change, false, w->dt);
+    if (most > least) {
+        memset(y->change, 0, (size_t)y->cell_count * sizeof(double));
+        rp__multigrid_operator operator = { apply_mixed, y };
+        rp__multigrid_report solved = rp__multigrid_solve(y->poisson, &operator, y->rhs, tolerance, 200, y->change);
+        report->pressure_iterations += solved.iterations;
+        report->divergence = solved.residual * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
+        memcpy(y->rhs, rp__multigrid_residual(y->poisson), (size_t)y->cell_count * sizeof(double));
+        rp__exec_for(y->cell_count, 4096, add_change, w);
+        push_job push = { .y = y, .pressure = y->change, .dt = w->dt };
+        if (w->rounds)
+            rp__exec_for(y->near_nodes.count, 8, push_runs, &push);
+        else
+            rp__exec_for(y->nodes[1] * y->nodes[2], 4, push_lines, &push);
+        DP(push_free_bodies)(w, y->change);
+    }
+    if (!w->rounds)
+        memcpy(y->pushed, y->pressure, (size_t)y->cell_count * sizeof(double));
+    w->rounds = true;
     return RP_OK;
 }

@@ -58,6 +58,15 @@ DP_INLINE void visit_bent(const dp_solve *w, dp_stress *s)
     dp_scatter_bent(w->y, s, w->dt, next);
 }
 
+/* A cell, and what its corners touch: the next cell then sees nodes that bodies have stopped. */
+DP_INLINE void visit_all(const dp_solve *w, dp_stress *s)
+{
+    visit(w, s);
+    visit_bent(w, s);
+    if (w->world->body_count && s->touches)
+        DP(visit_corners)(w, s);
+}
+
 static void sweep_column(void *context, int64_t column, int worker)
 {
     const dp_solve *w = context;
@@ -66,10 +75,10 @@ static void sweep_column(void *context, int64_t column, int worker)
     (void)worker;
     if (w->backward)
         for (int64_t k = end - 1; k >= begin; k--)
-            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
+            visit_all(w, &y->stress[k]);
     else
         for (int64_t k = begin; k < end; k++)
-            visit(w, &y->stress[k]), visit_bent(w, &y->stress[k]);
+            visit_all(w, &y->stress[k]);
 }
 
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context)
@@ -101,7 +110,7 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
         double tangent = 0;
         if (!s->usable)
             continue;
-        double r = stress_residual(y, s);
+        double r = y->residual[k] = stress_residual(y, s);
         sum[0] += r * r;
         for (int i = 0; i < DP_S; i++) {
             double step = s->lambda[i] - s->before[i];
@@ -115,13 +124,9 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
 
 static void residual_most(void *context, int64_t begin, int64_t end, double *most)
 {
-    const dp_solve *w = context;
-    const dp_system *y = w->y;
+    const dp_system *y = ((const dp_solve *)context)->y;
     for (int64_t k = begin; k < end; k++) {
-        const dp_stress *s = &y->stress[k];
-        if (!s->usable)
-            continue;
-        double r = stress_residual(y, s);
+        double r = y->stress[k].usable ? y->residual[k] : 0;
         most[0] = r > most[0] || r != r ? r : most[0];
     }
 }
@@ -153,9 +158,11 @@ static void extrapolate_cells(void *context, int64_t begin, int64_t end, int wor
     dp_system *y = w->y;
     (void)worker;
     for (int64_t c = begin; c < end; c++) {
-        double now = y->pressure[c];
+        double now = y->pressure[c], rhs = y->rhs[c];
         y->pressure[c] += w->beta * (now - y->previous_pressure[c]);
         y->previous_pressure[c] = now;
+        y->rhs[c] += w->beta * (rhs - y->previous_rhs[c]);
+        y->previous_rhs[c] = rhs;
     }
 }
 
@@ -164,14 +171,15 @@ static void extrapolate_nodes(void *context, int64_t begin, int64_t end, int wor
     const dp_solve *w = context;
     dp_system *y = w->y;
     (void)worker;
-    for (int64_t j = begin; j < end; j++)
-        for (int a = 0; a < DP_PARTS; a++) {
-            double u = y->node[j].u[a], q = y->node[j].w[a];
-            y->node[j].u[a] += w->beta * (u - y->previous_u[DP_PARTS * j + a]);
-            y->node[j].w[a] += w->beta * (q - y->previous_w[DP_PARTS * j + a]);
-            y->previous_u[DP_PARTS * j + a] = u;
-            y->previous_w[DP_PARTS * j + a] = q;
-        }
+    for (const dp_run *run = y->near_nodes.run + begin; run < y->near_nodes.run + end; run++)
+        for (int64_t j = run->first; j < run->first + run->count; j++)
+            for (int a = 0; a < DP_PARTS; a++) {
+                double u = y->node[j].u[a], q = y->node[j].w[a];
+                y->node[j].u[a] += w->beta * (u - y->previous_u[DP_PARTS * j + a]);
+                y->node[j].w[a] += w->beta * (q - y->previous_w[DP_PARTS * j + a]);
+                y->previous_u[DP_PARTS * j + a] = u;
+                y->previous_w[DP_PARTS * j + a] = q;
+            }
 }
 
 static void extrapolate(dp_solve *w, double beta)
@@ -180,7 +188,7 @@ static void extrapolate(dp_solve *w, double beta)
     w->beta = beta;
     rp__exec_for(y->stress_count, 1024, extrapolate_stresses, w);
     rp__exec_for(y->cell_count, 4096, extrapolate_cells, w);
-    rp__exec_for(y->node_count, 2048, extrapolate_nodes, w);
+    rp__exec_for(y->near_nodes.count, 16, extrapolate_nodes, w);
     for (int64_t i = 0; i < y->contact_count; i++)
         for (int a = 0; a < RP_DIM; a++) {
             dp_contact *c = &y->contacts[i];
@@ -197,18 +205,16 @@ static rp_result reserve(dp_system *y)
     if (y->stress_count <= y->previous_capacity)
         return RP_OK;
     int64_t capacity = y->stress_count + y->stress_count / 4;
-    void *memory = rp__base_alloc_array((size_t)capacity, sizeof *y->previous);
-    void *bent = rp__base_alloc_array((size_t)capacity, sizeof *y->previous_bend);
-    if (!memory || !bent) {
-        rp__base_free(memory), rp__base_free(bent);
-        return RP_OUT_OF_MEMORY;
+    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual };
+    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual };
+    y->previous_capacity = 0;
+    for (int i = 0; i < 3; i++) {
+        rp__base_free(*to[i]);
+        *to[i] = rp__base_alloc_array((size_t)capacity, size[i]);
+        if (!*to[i])
+            return RP_OUT_OF_MEMORY;
+        memset(*to[i], 0, (size_t)capacity * size[i]);
     }
-    memset(memory, 0, (size_t)capacity * sizeof *y->previous);
-    memset(bent, 0, (size_t)capacity * sizeof *y->previous_bend);
-    rp__base_free(y->previous);
-    rp__base_free(y->previous_bend);
-    y->previous = memory;
-    y->previous_bend = bent;
     y->previous_capacity = capacity;
     return RP_OK;
 }
@@ -221,8 +227,7 @@ static void one_round(dp_solve *w)
         DP(for_columns)(y, sweep_column, w);
         DP(visit_contacts)(w);
     }
-    w->moved = DP(move_bodies)(w);
-    w->aitken = true;
+    DP(settle_bodies)(w);
 }
 
 static bool measure(dp_solve *w, dp_report *report, double *turn)
@@ -245,6 +250,8 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     double mark = INFINITY;
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
+    DP(start_contacts)(&w);
+    DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
     DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(set_tilt)(y, world, dt);
@@ -258,6 +265,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
+        w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
@@ -277,8 +285,11 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         }
         last = report->residual_mean;
         extrapolate(&w, beta);
+        DP(settle_bodies)(&w);
     }
     if (report->residual_max != report->residual_max)
         return rp__base_fail(RP_DIVERGED, "contact stresses have no end at t = %g s", world->time);
-    return DP(solve_pressure)(&w, 0, least, report);
+    RP_TRY(DP(solve_pressure)(&w, 0, least, report));
+    DP(push_far_nodes)(y, dt);
+    return RP_OK;
 }

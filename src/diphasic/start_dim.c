@@ -36,10 +36,11 @@ static double coming_looseness(const dp_system *y, const dp_stress *s, double fu
  * full of the cell and its corners counts, since a few particles in a cell lie unevenly by chance. */
 static double gap_rate(const dp_system *y, dp_stress *s, double dt)
 {
-    double largest = s->volume / s->weight, own = s->weight / pow(y->lattice.h, RP_DIM);
+    double cell = pow(y->lattice.h, RP_DIM), largest = s->volume / s->weight, own = s->weight / fmax(y->free_cell[s->cell], DP_SLIVER * cell);
     double full = 0, most = 0, least = INFINITY, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
     for (int n = 0; n < DP_CORNERS; n++) {
-        double part = y->grains[s->node[n]] / (y->volume[s->node[n]] * largest);
+        int64_t j = s->node[n];
+        double part = y->grains[j] / (fmax(y->free_node[j], DP_SLIVER * y->volume[j]) * largest);
         full += part / DP_CORNERS, most = fmax(most, part), least = fmin(least, part);
         dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
     }

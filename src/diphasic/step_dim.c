@@ -34,12 +34,16 @@ void DP(destroy)(void *state)
                     y->held,
                     y->viscous,
                     y->inside,
+                    y->free_node,
+                    y->free_cell,
+                    y->part,
                     y->pressure,
                     y->rhs,
                     y->change,
                     y->lambda,
                     y->bend,
                     y->previous_bend,
+                    y->residual,
                     y->eta,
                     y->stress_of,
                     y->source,
@@ -51,12 +55,19 @@ void DP(destroy)(void *state)
                     y->cell_first,
                     y->cell_particles,
                     y->contacts,
+                    y->contact_at,
+                    y->held_node,
                     y->previous,
                     y->previous_pressure,
                     y->previous_u,
                     y->previous_w,
+                    y->near_cell,
+                    y->near_node,
+                    y->near_cells.run,
+                    y->near_nodes.run,
+                    y->pushed,
+                    y->previous_rhs,
                     y->coupling,
-                    y->stiffness,
                     y->view_data };
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         rp__base_free(all[i]);
@@ -89,7 +100,9 @@ static bool allocate(dp_system *y)
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
-                make(&y->stiffness, DP_CORNERS, sizeof *y->stiffness);
+                make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one) &&
+                make(&y->contact_at, n, sizeof *y->contact_at) &&
+                make(&y->free_node, n, one) && make(&y->free_cell, c, one) && make(&y->part, c, DP_CORNERS * one);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);
     return done;
@@ -175,7 +188,6 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
     RP_TRY(rp__multigrid_create(y->cells, y->lattice.periodic, &y->poisson));
     RP_TRY(RP_D(rp__grid_init)(&y->grid, &y->lattice));
     node_volumes(y);
-    DP(make_stiffness)(y);
     RP_TRY(start_fluid(y, def));
     tell_regime(def);
     return RP_OK;
@@ -315,7 +327,9 @@ static double over_packed(const dp_system *y, double largest)
 {
     double over = 0, all = 0;
     for (int64_t j = 0; j < y->node_count; j++) {
-        double room = largest * y->volume[j];
+        if (!(y->grains[j] > 0))
+            continue;
+        double room = largest * y->free_node[j];
         over += y->grains[j] > room ? y->grains[j] - room : 0;
         all += y->grains[j];
     }
@@ -331,12 +345,15 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     set_units(y, world, dt);
     RP_TRY(DP(gather)(y, world));
     RP_LAP(&world->phases, "gather", t);
-    DP(carry)(y, world, dt);
+    DP(carry)(y, dt);
     RP_LAP(&world->phases, "carry", t);
     RP_TRY(DP(set_holds)(y, world, dt));
+    DP(find_space)(y, world);
     DP(node_algebra)(y, world, dt);
     DP(fill_cells)(y, world, dt);
     DP(make_laplacian)(y, world);
+    RP_TRY(DP(list_held)(y, world));
+    RP_TRY(DP(find_near)(y, world));
     DP(start)(y, world, dt);
     RP_LAP(&world->phases, "prepare", t);
     RP_TRY(rp__sim_given_up(world));

@@ -80,6 +80,7 @@ typedef struct dp_stress {
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
     double scale, scale_t;        /* units of the residual */
     bool usable;                  /* some corner can move */
+    bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
@@ -103,6 +104,23 @@ typedef struct dp_contact {
     double share;                 /* of a free body: its contacts over its mass */
     double impulse[RP_DIM], before[RP_DIM]; /* on the grains */
 } dp_contact;
+
+/* A node inside a body. */
+typedef struct dp_held {
+    int64_t node;
+    double arm[3];                /* from where the body is */
+    int64_t cell[DP_CORNERS];     /* around it, -1: none, or without a pressure */
+} dp_held;
+
+/* Items that follow one another along x, and where the first is; a list of such. */
+typedef struct dp_run {
+    int64_t first, count, at[3];
+} dp_run;
+
+typedef struct dp_runs {
+    dp_run *run;
+    int64_t count, capacity;
+} dp_runs;
 
 typedef struct dp_report {
     int64_t rounds, pressure_iterations;
@@ -141,11 +159,13 @@ typedef struct dp_system {
     double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
+    double *free_node;            /* ∫N outside of bodies, of nodes with grains */
 
     /* cells */
     double *pressure, *rhs, *change; /* state: pressure */
     double *lambda;               /* DP_S a cell, state: contact stress of the last step */
     double *eta;                  /* viscosity of the mixture */
+    double *free_cell, *part;     /* volume outside of bodies, of cells with grains; what of it each of the corners has */
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
     double outside[6];            /* pressure at open faces */
@@ -168,20 +188,30 @@ typedef struct dp_system {
     int32_t *cell_particles;
     dp_contact *contacts;
     int64_t contact_count, contact_capacity;
+    int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
     double (*previous_bend)[DP_BENT];
+    double *residual;             /* of stresses */
     double *bend;                 /* DP_BENT a cell, state */
     double *previous_pressure, *previous_u, *previous_w;
     int64_t previous_capacity;
 
+    /* where rounds work (near_dim.c) */
+    uint8_t *near_cell, *near_node;
+    dp_runs near_cells, near_nodes;
+    double *pushed;               /* pressure that far nodes have felt */
+    double *previous_rhs;         /* of far cells, as previous_pressure */
+
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
-    rp__vec3 body_left[DP_BODIES], body_turn_left[DP_BODIES]; /* what was left of their change in the last round */
-    double body_part[DP_BODIES], body_part_spin[DP_BODIES];
+    rp__vec3 body_last[DP_BODIES]; /* velocity after the last round */
+    double body_inverse[DP_BODIES][36]; /* inverse mass, linear then angular */
+    bool body_free[DP_BODIES];
+    dp_held *held_node;           /* nodes inside bodies, body by body */
+    int64_t held_first[DP_BODIES + 1], held_capacity;
     double body_resistance[DP_BODIES]; /* of the fluid to a free body, with all around it held: dt Σ K over pairs of its nodes and others [kg] */
     double *coupling;             /* b = dt β V of nodes */
-    double (*stiffness)[DP_CORNERS][RP_DIM][RP_DIM]; /* of a cell for unit viscosity */
     double *view_data;
     int64_t view_capacity;
     rp_field_view views[16];
@@ -195,9 +225,9 @@ typedef struct dp_solve {
     bool backward;
     double beta;
     double relax;   /* part of what the law asks for that a visit does */
-    bool aitken;    /* bodies have moved once in this step */
-    double moved;   /* change of the velocity of a free body in the last sweep */
+    double moved;   /* change of the velocity of a free body in the last round */
     double largest; /* right side of the pressure in this step */
+    bool rounds;    /* the pressure was found once: only near cells and nodes are kept from then on */
 } dp_solve;
 
 /* ---- places ---- */
@@ -237,19 +267,26 @@ DP_INLINE int64_t dp_beyond(const dp_system *y, const int64_t at[3], int axis, i
         return -1;
     return dp_cell_index(y, at) + (side ? 1 : -1) * (last ? (1 - n) * stride : stride);
 }
+/* The cell of which a node is corner n, -1: beyond a face of the domain. */
+DP_INLINE int64_t dp_cell_at_corner(const dp_system *y, const int64_t at[3], int n)
+{
+    int64_t cell[3] = { 0 };
+    for (int a = 0; a < RP_DIM; a++) {
+        cell[a] = at[a] - (n >> a & 1);
+        if (y->lattice.periodic[a])
+            cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
+        if (cell[a] < 0 || cell[a] >= y->cells[a])
+            return -1;
+    }
+    return dp_cell_index(y, cell);
+}
 /* Cells around a node, as corner n of which it is; false on a face of the domain. */
 DP_INLINE bool dp_around(const dp_system *y, const int64_t at[3], int64_t out[DP_CORNERS])
 {
     for (int n = 0; n < DP_CORNERS; n++) {
-        int64_t cell[3] = { 0 };
-        for (int a = 0; a < RP_DIM; a++) {
-            cell[a] = at[a] - (n >> a & 1);
-            if (y->lattice.periodic[a])
-                cell[a] = cell[a] < 0 ? y->cells[a] - 1 : cell[a];
-            if (cell[a] < 0 || cell[a] >= y->cells[a])
-                return false;
-        }
-        out[n] = dp_cell_index(y, cell);
+        out[n] = dp_cell_at_corner(y, at, n);
+        if (out[n] < 0)
+            return false;
     }
     return true;
 }
@@ -329,26 +366,33 @@ DP_INLINE int dp_fluid_hold(int axis)
 /* ---- the parts of a step ---- */
 
 rp_result DP(gather)(dp_system *y, rp__world *world);                       /* particles to nodes and cells */
-void DP(carry)(dp_system *y, const rp__world *world, double dt);            /* the fluid by itself */
+void DP(carry)(dp_system *y, double dt);                                    /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
+void DP(find_space)(dp_system *y, const rp__world *world);                  /* that bodies leave */
 void DP(node_algebra)(dp_system *y, const rp__world *world, double dt);     /* û, ŵ, M, a, Θ */
 void DP(fill_cells)(dp_system *y, const rp__world *world, double dt);       /* g of cells that grains fill, or drag holds */
 void DP(find_rooms)(dp_system *y, const rp__world *world);
 rp_result DP(balance_rooms)(const dp_system *y, const rp__world *world, double dt, double *rhs); /* what comes into shut rooms must leave them */
 void DP(make_laplacian)(dp_system *y, const rp__world *world);
+rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
-/* The alternating parts of the impulse of a pressure on a node. */
-void DP(alternating_impulse)(const dp_system *y, const double *pressure, int64_t node, double out[DP_ALTERNATING]);
 void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
 /* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
+void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */
 rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *report); /* brings r = D w down to `part` of what it is, or to `least` */
+rp_result DP(list_held)(dp_system *y, const rp__world *world);               /* nodes inside bodies */
 void DP(start_bodies)(dp_solve *w);
+void DP(settle_bodies)(const dp_solve *w);                                   /* velocities of free bodies from all that pushes them */
+void DP(push_free_bodies)(const dp_solve *w, const double *change);          /* what a change of the pressure gives to them */
+void DP(add_free_bodies)(const dp_system *y, const double *x, double *out);  /* out += D R I Rᵀ Dᵀ x */
+double DP(moved_bodies)(const dp_solve *w);                                  /* largest change of a velocity since the last call */
+void DP(start_contacts)(dp_solve *w);
 void DP(visit_contacts)(dp_solve *w);
-double DP(move_bodies)(const dp_solve *w); /* the largest change of a velocity */
+void DP(visit_corners)(const dp_solve *w, const dp_stress *s);               /* contacts of its corners with bodies */
 bool DP(free_bodies)(const rp__world *world);
 void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context); /* colour by colour */
 /* Impulse on a body over the step, as things stand: pressure (with the weight of the fluid kept away), viscosity, grains. */
@@ -360,7 +404,9 @@ dp_push DP(body_push)(const dp_system *y, const rp__world *world, int body, doub
 void DP(filter_pressure)(dp_system *y, const double gravity[3]);
 void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange[3]); /* velocity of the fluid, forces on bodies */
 void DP(finish_grains)(dp_system *y, rp__world *world, double dt);
-void DP(make_stiffness)(dp_system *y);
+/* K u of a cell for viscosity one, and the same by Gauss's rule, for tests. */
+void DP(viscous_cell)(double h, double u[DP_CORNERS][RP_DIM], double f[DP_CORNERS][RP_DIM]);
+void DP(viscous_cell_ref)(double h, double u[DP_CORNERS][RP_DIM], double f[DP_CORNERS][RP_DIM]);
 double DP(born_looseness)(const dp_system *y, const rp_material_def *material, double phi);
 void DP(follow_volume)(const dp_system *y, const rp__world *world, const dp_stress *s, double part, int64_t i, double *loose, double *packing);
 double DP(drag)(const rp_fluid_def *fluid, double phi, double slip, double diameter); /* β/φ */

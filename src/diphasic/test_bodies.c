@@ -36,9 +36,64 @@ static double rise_of(double density)
 static void floats_and_sinks(void **state)
 {
     (void)state;
-    assert_true(fabs(rise_of(1000)) <= 0.01); /* its volume is that of the nodes inside, to a few per cent */
+    assert_true(fabs(rise_of(1000)) <= 1e-5);
     assert_true(rise_of(700) > 0.005);
     assert_true(rise_of(7800) < -0.05);
+}
+
+/* The first step of a ball that a force pushes through a fluid at rest without viscosity: it has the mass of the ball and the fluid that it takes
+ * along, ρV of a disc, ½ρV of a sphere. In a box the fluid flows back: as in a round shell of its width (b³ + 2 r³)/(b³ - r³), in 2D (b² + r²)/(b² - r²),
+ * times that. The ball is as large as its nodes make it, V = n h^d. */
+static double taken_along(int dim, int width, double radius, double density)
+{
+    const int cells[3] = { width, width, width };
+    const double h = 0.01, none[3] = { 0 }, dt = 1e-3, pi = acos(-1);
+    scene s;
+    scene_begin(&s, dim, h, cells, NULL, NULL);
+    rp_shape *ball = NULL;
+    assert_int_equal(rp_shape_sphere(none, radius * h, &ball), RP_OK);
+    rp_body_def body = rp_default_body_def();
+    body.name = "ball", body.kind = RP_BODY_FREE, body.shape = ball, body.density = density;
+    body.force[0] = 1;
+    for (int a = 0; a < dim; a++)
+        body.position[a] = 0.5 * width * h, s.def.gravity[a] = 0;
+    s.fluid.viscosity = 0;
+    s.def.bodies = &body, s.def.body_count = 1;
+    s.def.frame_rate = 1 / dt;
+    scene_start(&s);
+    scene_step(&s, NULL);
+    rp_body_state now = { 0 };
+    assert_int_equal(rp_sim_body(s.sim, 0, &now), RP_OK);
+    double nodes = 0, reach = ceil(radius), mass = density * (dim == 2 ? pi * radius * radius * h * h : 4 * pi / 3 * pow(radius * h, 3));
+    for (double x = -reach; x <= reach; x++)
+        for (double y = -reach; y <= reach; y++)
+            for (double z = dim == 3 ? -reach : 0; z <= (dim == 3 ? reach : 0); z++)
+                nodes += x * x + y * y + z * z < radius * radius;
+    double r = dim == 2 ? sqrt(nodes / pi) : cbrt(nodes * 3 / (4 * pi)), b = 0.5 * width;
+    double back = dim == 2 ? (b * b + r * r) / (b * b - r * r) : 0.5 * (b * b * b + 2 * r * r * r) / (b * b * b - r * r * r);
+    double along = dt / now.velocity[0] - mass, exact = back * 1000 * nodes * pow(h, dim);
+    print_message("%dD, radius %g cells, density %g: %g kg taken along, %g by theory (%.3f)\n", dim, radius, density, along, exact, along / exact);
+    scene_end(&s);
+    rp_shape_release(ball);
+    return along / exact;
+}
+
+static void added_mass(void **state)
+{
+    (void)state;
+    const double density[3] = { 10, 1000, 7800 };
+    double small = 0, large = 0;
+    for (int k = 0; k < 3; k++) { /* what is taken along does not depend on what takes it */
+        double now = taken_along(2, 64, 4.5, density[k]);
+        assert_true(fabs(now - 1) <= 0.05);
+        assert_true(k == 0 || fabs(now - small) <= 1e-3);
+        small = now;
+        now = taken_along(2, 24, 1.1, density[k]); /* five nodes: no disc, but never thrown back */
+        assert_true(now > 0.7 && now < 1.5);
+    }
+    large = taken_along(2, 128, 9.5, 100);
+    assert_true(fabs(large - 1) <= 0.03 && fabs(large - 1) < fabs(small - 1));
+    assert_true(fabs(taken_along(3, 40, 4.5, 100) - 1) <= 0.12);
 }
 
 /* Fluid driven along a channel whose floor is a body: viscosity alone pushes it, with half of what drives the n - 1 layers of nodes between it
@@ -89,6 +144,6 @@ static void forces_by_their_kind(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(floats_and_sinks), cmocka_unit_test(forces_by_their_kind) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(added_mass), cmocka_unit_test(floats_and_sinks), cmocka_unit_test(forces_by_their_kind) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

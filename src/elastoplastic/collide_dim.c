@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct meeting {
     const rp__grid *g;
@@ -16,6 +17,8 @@ typedef struct meeting {
     double *slope;           /* 9 numbers a node, or NULL */
     unsigned char *kinds;    /* 2 RP_DIM a node: what each face does to it, or NULL */
     const rp__body *body;    /* the one met */
+    rp__elastoplastic_sight *sight; /* what nodes see of it; NULL: it has no columns */
+    int axis;                /* along which columns are mirrored */
     int face;                /* or the wall */
     rp__vec3 gain;           /* of gravity in the step, contained in the velocities */
     double whole;            /* (1 + damping dt): velocities are divided by it, impulses are not */
@@ -221,50 +224,80 @@ static int face_of(rp__vec3 n)
     return 2 * axis + (part[axis] < 0);
 }
 
-/* Distance of a node from the body, and the direction out of it. */
-static double node_distance(const meeting *w, int64_t i, rp__vec3 *n, int *face)
+/* The nearest surface; then the one that is nearest two cells above it, and so on: in a corner that is the other side of the corner, which the
+ * distance at the node does not tell of. Planes go on behind each other, as the walls of a domain do. */
+static void look(const meeting *w, int64_t i, rp__elastoplastic_sight *sight, rp__vec3 normal[RP_DIM])
 {
-    double d = rp__body_distance(w->body, &w->body->pose, node_position(w->g, i), n);
-    *face = face_of(*n);
-    return d;
+    double h = w->g->lattice.h, far = 2 * h;
+    rp__vec3 x = node_position(w->g, i), at = x;
+    for (int k = 0; k < RP_DIM; k++) {
+        rp__vec3 n;
+        double d = rp__body_distance(w->body, &w->body->pose, at, &n);
+        int face = face_of(n), axis = face / 2;
+        if (d > (k == 0 ? 1.501 * h : 0.999 * far) || sight->face[axis] >= 0) /* no column begins so far out; nothing else is there */
+            return;
+        sight->distance[axis] = d - rp__vec3_dot(rp__vec3_sub(at, x), n);
+        sight->face[axis] = (signed char)face;
+        normal[axis] = n;
+        at = rp__vec3_axpy(far - d, n, at);
+    }
 }
 
-/* A column begins at a node half a cell or more outside and goes inwards, as long as nodes have mass and see the surface in the
- * same direction. False: the node begins none. */
-static bool body_column(const meeting *w, int64_t first, double distance, int face, column *c)
+/* Nodes out of reach of a body that stands. */
+static bool is_spared(const meeting *w, int64_t i)
 {
+    double margin = 0.1 * w->g->lattice.h + (w->rubbed ? 0 : w->reach);
+    if (!(w->mass[i] > 0))
+        return true;
+    return w->clear && rp__body_rests(w->body) && w->clear[i] > margin + 2 * w->dt * rp__vec3_norm(get_velocity(w->velocity, i));
+}
+
+static void look_chunk(void *context, int64_t begin, int64_t end, int worker)
+{
+    const meeting *w = context;
+    rp__vec3 normal[RP_DIM];
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        for (int a = 0; a < RP_DIM; a++)
+            w->sight[i].face[a] = -1;
+        if (w->mass[i] > 0 && !is_spared(w, i))
+            look(w, i, &w->sight[i], normal);
+    }
+}
+
+/* A column goes inwards from the last node that is half a cell or more outside, as long as nodes have mass and see the surface in the
+ * same direction. False: the node begins none along the axis. */
+static bool body_column(const meeting *w, int64_t first, int axis, column *c)
+{
+    const rp__elastoplastic_sight *own = &w->sight[first];
     double near = 0.5 * w->g->lattice.h;
+    int face = own->face[axis];
     c->count = 0;
-    if (distance < near || distance >= near + w->g->lattice.h) /* the next node is nearer by a cell at most */
+    if (face < 0 || own->distance[axis] < near)
         return false;
-    for (int64_t i = first; c->count < COLUMN; i = beside(w->g, i, face / 2, face & 1 ? 1 : -1)) {
-        int own = face;
-        rp__vec3 n;
-        if (i < 0 || !(w->mass[i] > 0))
+    for (int64_t i = first; c->count < COLUMN; i = beside(w->g, i, axis, face & 1 ? 1 : -1)) {
+        if (i < 0 || !(w->mass[i] > 0) || w->sight[i].face[axis] != face || (i != first && w->sight[i].distance[axis] >= near))
             break;
-        double d = i == first ? distance : node_distance(w, i, &n, &own);
-        if (i != first && (d >= near || own != face))
-            break;
-        c->node[c->count] = i, c->mass[c->count] = w->mass[i], c->share[c->count] = d / distance;
+        c->node[c->count] = i, c->mass[c->count] = w->mass[i];
+        c->share[c->count] = w->sight[i].distance[axis] / own->distance[axis];
         c->surface[c->count] = rp__body_velocity_at(w->body, node_position(w->g, i));
         c->count++;
     }
     return c->count > 1;
 }
 
-/* Whether a node nearer than half a cell, or inside, belongs to the column of another. */
-static bool is_in_column(const meeting *w, int64_t i, int face)
+/* Whether a node belongs to the column of another along the axis. */
+static bool is_in_column(const meeting *w, int64_t i, int axis)
 {
+    int face = w->sight[i].face[axis];
+    double near = 0.5 * w->g->lattice.h;
+    if (face < 0 || w->sight[i].distance[axis] >= near)
+        return false;
     for (int k = 1; k < COLUMN; k++) {
-        int own;
-        rp__vec3 n;
-        i = beside(w->g, i, face / 2, face & 1 ? -1 : 1);
-        if (i < 0 || !(w->mass[i] > 0))
+        i = beside(w->g, i, axis, face & 1 ? -1 : 1);
+        if (i < 0 || !(w->mass[i] > 0) || w->sight[i].face[axis] != face)
             return false;
-        double d = node_distance(w, i, &n, &own);
-        if (own != face)
-            return false;
-        if (d >= 0.5 * w->g->lattice.h)
+        if (w->sight[i].distance[axis] >= near)
             return true;
     }
     return false;
@@ -306,38 +339,52 @@ static void mirror_at_body(const meeting *w, const column *c, rp__vec3 n, double
         add_reaction(w, c->node[k], n, rp__vec3_scale(c->mass[k], rp__vec3_sub(v[k], get_velocity(w->velocity, c->node[k]))), sum);
 }
 
-static void meet_body_node(const meeting *w, int64_t i, rp__vec3 v, double *sum)
+/* Columns along one axis at a time (w->axis), so that those of a corner, which cross, are mirrored one after the other. */
+static void mirror_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
+    const meeting *w = context;
     column line;
-    rp__vec3 n;
-    int face;
-    double d = node_distance(w, i, &n, &face);
-    if (!w->rubbed) {
-        if (body_column(w, i, d, face, &line)) {
-            mirror_at_body(w, &line, n, sum);
-            return;
-        }
-        if (d < 0.5 * w->g->lattice.h && is_in_column(w, i, face))
-            return;
+    for (int64_t i = begin; i < end; i++) {
+        if (w->sight[i].face[w->axis] < 0 || !body_column(w, i, w->axis, &line))
+            continue;
+        rp__elastoplastic_sight sight;
+        rp__vec3 normal[RP_DIM];
+        memset(sight.face, -1, sizeof sight.face);
+        look(w, i, &sight, normal);
+        mirror_at_body(w, &line, normal[w->axis], sum);
     }
-    contact c = meet_body(w, node_position(w->g, i), d, v);
-    if (c.met)
-        add_reaction(w, i, c.normal, answer(w, i, &w->body->def.surface, v, &c), sum);
 }
 
+/* Whether a node is part of a column along any axis. */
+static bool is_mirrored(const meeting *w, int64_t i)
+{
+    column line;
+    for (int a = 0; a < RP_DIM; a++)
+        if (body_column(w, i, a, &line) || is_in_column(w, i, a))
+            return true;
+    return false;
+}
+
+/* Nodes that are in no column. */
 static void meet_body_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     meeting *w = context;
-    const double *clear = rp__body_rests(w->body) ? w->clear : NULL;
-    double margin = 0.1 * w->g->lattice.h + (w->rubbed ? 0 : w->reach);
     for (int64_t i = begin; i < end; i++) {
-        if (!(w->mass[i] > 0))
+        if (is_spared(w, i) || (w->sight && is_mirrored(w, i)))
             continue;
-        rp__vec3 v = get_velocity(w->velocity, i);
-        if (clear && clear[i] > margin + 2 * w->dt * rp__vec3_norm(v)) /* distances change by no more than the way */
-            continue;
-        meet_body_node(w, i, v, sum);
+        rp__vec3 x = node_position(w->g, i), v = get_velocity(w->velocity, i);
+        contact c = meet_body(w, x, rp__body_distance(w->body, &w->body->pose, x, NULL), v);
+        if (c.met)
+            add_reaction(w, i, c.normal, answer(w, i, &w->body->def.surface, v, &c), sum);
     }
+}
+
+static void add_sum(meeting *w, rp__exec_sum_fn function, double sum[9])
+{
+    double part[9];
+    rp__exec_sum((int64_t)w->g->blocks * RP_BLOCK_NODES, 2048, 9, function, w, part);
+    for (int k = 0; k < 9; k++)
+        sum[k] += part[k];
 }
 
 /* ---- walls ---- */
@@ -456,9 +503,13 @@ static void meet_all(meeting *w, rp__world *world)
         rp__body *body = &world->bodies[b];
         if (!body->present)
             continue;
-        double sum[9];
+        double sum[9] = { 0 };
         w->body = body;
-        rp__exec_sum(nodes, 2048, 9, meet_body_chunk, w, sum);
+        if (w->sight)
+            rp__exec_for(nodes, 512, look_chunk, w);
+        for (w->axis = 0; w->axis < RP_DIM && w->sight; w->axis++)
+            add_sum(w, mirror_chunk, sum);
+        add_sum(w, meet_body_chunk, sum);
         rp__vec3 impulse = rp__vec3_scale(w->whole, rp__vec3_load(sum)), turn = rp__vec3_scale(w->whole, rp__vec3_load(sum + 3));
         rp__body_apply(body, impulse, turn);
         body->force = rp__vec3_scale(1 / w->dt, impulse);
@@ -484,10 +535,10 @@ static meeting begin(const rp__grid *g, const rp__world *world, double dt, const
 }
 
 void RP_D(rp__elastoplastic_collide)(const rp__grid *g, rp__world *world, double dt, const double *mass, double *const velocity[3],
-                                     const double *clear)
+                                     const double *clear, rp__elastoplastic_sight *sight)
 {
     meeting w = begin(g, world, dt, mass, velocity);
-    w.clear = clear;
+    w.clear = clear, w.sight = sight;
     meet_all(&w, world);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RP_ELASTOPLASTIC_ELASTOPLASTIC_H
 #define RP_ELASTOPLASTIC_ELASTOPLASTIC_H
 
+#include "elastoplastic/closure.h"
 #include "sim/method.h"
 
 extern const rp__method rp__elastoplastic_method;
@@ -50,10 +51,6 @@ typedef struct rp__elastoplastic_law {
     bool hardens;
     bool varies;           /* cone or tip depend on the particle's hardening */
 } rp__elastoplastic_law;
-
-/* Grains that opened by more than this (logarithm of the volume) do not touch; by more than the second, they are not bonded. */
-#define RP_EP_TOUCHING 0.01
-#define RP_EP_BONDED 1.6094379124341003 /* log 5 */
 
 typedef struct rp__elastoplastic_step {
     double dt;

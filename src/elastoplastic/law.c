@@ -235,14 +235,11 @@ static double shear_rate(const rp__elastoplastic_volumes *v, int64_t i)
 /* A particle follows its volume by the gradients it has seen, and places of particles and their volumes drift apart: under a stream that
  * lands, what was gained in the fall is more than there is room, and closes to a packing of three and more. So the packing e that the
  * grid sees has a say, beyond the 5 % that sampling makes of it (as with the dual elements of nonsmooth, docs/dual.md, whose law and
- * constants these are):
+ * constants these are, closure.h):
  *   what is too tight has no gap,                  gain = 0;
  *   and dilates where it is sheared,               d tr e = -z |shear rate| dt,  z = K (ln e - delta), at most mu^.
- * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies, where the
- * grid sees the room behind them too, e is too small and nothing happens either. */
-#define DEAD_BAND 0.05
-#define DILATANCY 4.0
-
+ * Friction then takes more than dilatancy gives; at rest, in translation and in rotation nothing happens. Beside walls and bodies the room is what
+ * they leave (room.h). */
 void rp__elastoplastic_settle(const rp__elastoplastic_volumes *v, int64_t i, const rp__elastoplastic_around *around)
 {
     const rp__elastoplastic_law *law = &v->step->laws[v->material[i]];
@@ -253,10 +250,10 @@ void rp__elastoplastic_settle(const rp__elastoplastic_volumes *v, int64_t i, con
     add_theta(v, i, share * (around->theta - rp__elastoplastic_theta(v, i)));
     if (!(around->density > 0))
         return; /* implicit steps do not ask the grid */
-    double tight = log(fmax(1e-9, around->density * v->grains[i] * law->inverse_fraction / v->mass[i])), over = tight - DEAD_BAND;
+    double tight = log(fmax(1e-9, around->density * v->grains[i] * law->inverse_fraction / v->mass[i])), over = tight - RP_EP_DEAD_BAND;
     if (over > 0) {
         v->gain[i] = 0;
-        double friction = law->cone * v->step->dim / RP_SQRT2, z = fmin(DILATANCY * over, friction);
+        double friction = law->cone * v->step->dim / RP_SQRT2, z = fmin(RP_EP_DILATANCY * over, friction);
         add_theta(v, i, -z * shear_rate(v, i) * around->time);
     }
 }

@@ -1,4 +1,5 @@
 /* The motion of particles, among bodies or without them: see state.h. */
+#include "body/room.h"
 #include "elastoplastic/collide.h"
 #include "elastoplastic/state.h"
 
@@ -92,6 +93,7 @@ static void move_among_bodies(const work *w, int64_t block, int64_t begin, int64
         move_freely(w, begin, end);
         return;
     }
+    const rp__body_room room = rp__body_room_of(w->world->def, w->world->bodies, w->world->body_count);
     for (int64_t i = begin; i < end; i++) {
         rp__vec3 from = { p->x[0][i], p->x[1][i], p->x[2][i] }, to = from, v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         to.x += w->step.dt * w->moving[0][i];
@@ -106,6 +108,8 @@ static void move_among_bodies(const work *w, int64_t block, int64_t begin, int64
         for (int b = 0; b < w->world->body_count && all; b++)
             if (w->world->bodies[b].present)
                 rp__body_guard(&w->world->bodies[b], from, tiny, &to, &v);
+        if ((count > 1 || all) && !free && rp__body_room_clearance(&room, to) < 0) /* out of one body into another, or through a wall */
+            (void)rp__body_room_find(&room, &to);
         p->x[0][i] = to.x, p->x[1][i] = to.y;
         p->v[0][i] = v.x, p->v[1][i] = v.y;
         if (RP_DIM == 3)

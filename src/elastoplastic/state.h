@@ -2,6 +2,7 @@
 #ifndef RP_ELASTOPLASTIC_STATE_H
 #define RP_ELASTOPLASTIC_STATE_H
 
+#include "elastoplastic/collide.h"
 #include "elastoplastic/fields.h"
 #include "elastoplastic/implicit.h"
 
@@ -14,6 +15,7 @@ typedef struct rp__elastoplastic_state {
     rp__grid grid;
     /* Nodes. In explicit steps they are in the scratch memory of the particles, which the sort has left by then. */
     double *mass, *velocity[3], *before[3], *mean;
+    double *room;     /* explicit: that walls and bodies leave (room.h), when the velocities have done their work */
     double *nodes;    /* implicit: memory of these planes */
     int64_t node_capacity;
     rp__elastoplastic_law *laws;
@@ -30,6 +32,8 @@ typedef struct rp__elastoplastic_state {
     rp__elastoplastic_views views;
     double *clear;               /* of each node: the distance of the bodies that stand; NULL: there are none */
     int64_t clear_capacity;
+    rp__elastoplastic_sight *sight; /* of each node, of one body at a time: scratch memory */
+    int64_t sight_capacity;
     uint64_t clear_of;           /* which of them were present, as a number; 0: it must be found again */
     bool sorted;                 /* the grid holds the particles, `sorted_count` of them, none added since `sorted_id` */
     int64_t sorted_count, sorted_id, sorted_disturbed;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "elastoplastic/collide.h"
+#include "elastoplastic/room.h"
 #include "elastoplastic/state.h"
 #include "elastoplastic/sweep.h"
 #include "exec/exec.h"
@@ -14,9 +15,6 @@
 
 typedef rp__elastoplastic_state state;
 typedef rp__elastoplastic_work work;
-
-/* Volumes are made to agree once the relaxation would be this far, not every step: it is slow beside the elastic wave. */
-#define SMOOTHING_STEP 0.05
 
 rp_result RP_D(rp__elastoplastic_create)(rp__world *world, int first_field, void **out)
 {
@@ -51,6 +49,7 @@ void RP_D(rp__elastoplastic_destroy)(void *self)
     rp__base_free(s->theta);
     rp__base_free(s->left);
     rp__base_free(s->clear);
+    rp__base_free(s->sight);
     rp__base_free(s->views.data);
     for (int a = 0; a < 3; a++)
         rp__base_free(s->kept[a]);
@@ -74,7 +73,7 @@ bool RP_D(rp__elastoplastic_make_room)(double **array, int64_t *capacity, int64_
 rp_result RP_D(rp__elastoplastic_place_nodes)(state *s, rp__particles *p, bool flip, bool implicit)
 {
     int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES, stride = nodes + 40; /* planes do not meet in the cache */
-    int64_t needed = stride * (1 + RP_DIM * (flip ? 2 : 1) + (implicit ? 1 : 0));
+    int64_t needed = stride * (1 + RP_DIM * (flip ? 2 : 1) + (RP_DIM == 2 || implicit ? 1 : 0));
     double *at = NULL;
     if (implicit)
         at = RP_D(rp__elastoplastic_make_room)(&s->nodes, &s->node_capacity, needed) ? s->nodes : NULL;
@@ -90,6 +89,7 @@ rp_result RP_D(rp__elastoplastic_place_nodes)(state *s, rp__particles *p, bool f
     for (int a = 0; a < RP_DIM && flip; a++)
         s->before[a] = at += stride;
     s->mean = implicit ? at + stride : NULL;
+    s->room = RP_DIM == 2 ? at + stride : s->velocity[2];
     return RP_OK;
 }
 
@@ -260,7 +260,10 @@ static rp_result sweep_step(work *w, int order, double *t)
         rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, RP_EP_NODES, flip_chunk, w);
     rp__exec_for((int64_t)s->grid.blocks * RP_BLOCK_NODES, RP_EP_NODES, node_chunk, w);
     RP_TRY(update_clear(s, world));
-    RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, s->clear);
+    int64_t nodes = (int64_t)s->grid.blocks * RP_BLOCK_NODES;
+    if (world->body_count && !rp__base_grow(&s->sight, &s->sight_capacity, nodes, sizeof *s->sight))
+        return RP_OUT_OF_MEMORY;
+    RP_D(rp__elastoplastic_collide)(&s->grid, world, w->step.dt, s->mass, s->velocity, s->clear, world->body_count ? s->sight : NULL);
     RP_LAP(&world->phases, "grid", *t);
     RP_TRY(rp__sim_given_up(world)); /* what follows changes the particles */
     for (int a = 0; a < RP_DIM; a++)
@@ -270,7 +273,8 @@ static rp_result sweep_step(work *w, int order, double *t)
     RP_D(rp__elastoplastic_gather)(&sweep);
     if (w->smooths) { /* the velocities of the nodes have done their work */
         double rate = ((const rp__elastoplastic_params *)world->params)->volume_smoothing;
-        sweep.value[0] = s->velocity[0], sweep.value[1] = s->velocity[1];
+        sweep.value[0] = s->velocity[0], sweep.value[1] = s->velocity[1], sweep.value[2] = s->mass, sweep.value[3] = s->room;
+        RP_D(rp__elastoplastic_find_room)(&s->grid, world, order, s->room);
         sweep.relax = 1 - exp(-rate * s->unsmoothed), sweep.since = s->unsmoothed;
         RP_D(rp__elastoplastic_agree)(&sweep);
         s->unsmoothed = 0;
@@ -335,7 +339,7 @@ rp_result RP_D(rp__elastoplastic_advance)(void *self, rp__world *world, double d
                          .single = par->storage == 1 } };
     double unsmoothed = s->unsmoothed;
     s->unsmoothed += dt;
-    w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > SMOOTHING_STEP;
+    w.smooths = par->volume_correction && par->volume_smoothing * s->unsmoothed > RP_EP_SMOOTHING_STEP;
     stats->iterations = 0;
     stats->converged = true;
     bool explicit = par->integrator == RP_EP_EXPLICIT;

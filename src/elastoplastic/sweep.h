@@ -19,7 +19,7 @@ typedef struct rp__elastoplastic_sweep {
      * part of a particle's own velocity that it keeps, v <- u + flip (v - u_before). NULL: APIC alone. */
     double *before[3], flip;
     double *moving[3];         /* particles: the velocity they move with; FLIP writes it, otherwise it is their own */
-    double *value[3];          /* nodes: for volumes; the last is `mass` */
+    double *value[4];          /* nodes: two for volumes; `mass`; the room there is (room.h) */
     double relax, since;       /* volumes: part of the way to the mean; time since the last time */
     unsigned char *left;       /* a byte a block: a particle of it is where its block does not reach */
     /* After the strain of the particles [begin, end) of a block; NULL: they move with `moving`. */
@@ -36,7 +36,8 @@ void RP_D(rp__elastoplastic_gather)(rp__elastoplastic_sweep *sweep);
 
 /* Means of logarithmic volume and gain (times mass) around the nodes; then the volumes of the particles, which have not moved
  * since the scatter, go the part `relax` of the way to them, and the packing has its say (rp__elastoplastic_settle). `mass` is that of the
- * scatter. */
+ * scatter. Density is mass over the room there is, sum_j N_j m_j / sum_j N_j room_j, so that sand of one density has it beside walls and bodies
+ * too. */
 void RP_D(rp__elastoplastic_agree)(rp__elastoplastic_sweep *sweep);
 
 #endif

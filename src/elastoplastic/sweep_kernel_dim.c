@@ -141,7 +141,6 @@ void RP_D(rp__elastoplastic_agree)(rp__elastoplastic_sweep *w)
     static const rp__exec_item_fn to_grid[2][2] = { { volumes_double_2, volumes_double_3 }, { volumes_single_2, volumes_single_3 } };
     static const rp__exec_fn to_particles[2][2] = { { relax_double_2, relax_double_3 }, { relax_single_2, relax_single_3 } };
     int64_t nodes = (int64_t)w->g->blocks * RP_BLOCK_NODES;
-    w->value[2] = w->mass;
     rp__exec_for(nodes, NODES, clear_values_chunk, w);
     rp__exec_colors(w->g->colours, w->g->colour_first, w->g->colour_items, 1, to_grid[w->step->single][w->order - 2], w);
     rp__exec_for(nodes, NODES, divide_chunk, w);

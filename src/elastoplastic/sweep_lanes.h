@@ -608,7 +608,7 @@ RP_INLINE void NAME(volumes_to_particles)(int order, const rp__elastoplastic_swe
     NAME(batch) b;
     NAME(four) read[4];
     rp__elastoplastic_volumes v = rp__elastoplastic_find_volumes(w->step, w->p);
-    NAME(read_tile)(w->g, block, w->value, 3, tile);
+    NAME(read_tile)(w->g, block, w->value, 4, tile);
     for (int k = 0; k < 6; k++)
         v.rate[k] = rp__particles_plane(w->p, w->step->first_field + RP_EP_RATE, k);
     /* What a particle sees of itself, sum_j N_j² of its mass (11/20 and 151/315 an axis in the mean), is left out: it says nothing of the
@@ -621,9 +621,9 @@ RP_INLINE void NAME(volumes_to_particles)(int order, const rp__elastoplastic_swe
         memset(b.s, 0, sizeof b.s);
         for (int l = 0; l < count; l++) {
             NAME(read_one)(order, &b, l, tile, read);
+            double others = fmax(1e-300, (double)read[0][2] - own * w->p->mass[first + l]), room = cell * (double)read[0][3];
             rp__elastoplastic_settle(&v, first + l,
-                                     &(rp__elastoplastic_around){ (double)read[0][0], (double)read[0][1],
-                                                                  fmax(1e-300, (double)read[0][2] - own * w->p->mass[first + l]) / cell,
+                                     &(rp__elastoplastic_around){ (double)read[0][0], (double)read[0][1], others / fmax(room, 1e-300),
                                                                   w->relax, w->since });
         }
     }

@@ -114,21 +114,24 @@ void rp__exec_release_flush(bool held)
 
 /* ---- the one parallel region ---- */
 
-/* What a region needs. Threads meet it through the atomics alone: they order memory between the caller and its workers in the
- * terms of C, so that a thread sanitizer that does not know the OpenMP runtime sees the order too. */
+/* What a region needs. Its threads meet at an atomic of the caller: that orders memory between the caller and its workers in the terms of C,
+ * so that a thread sanitizer that does not know the OpenMP runtime sees the order too. The atomic is not part of the job, which is on the stack of
+ * the caller: the first access of a worker would meet what older frames left there, before any order is known. */
 typedef struct job {
     void (*run)(struct job *job, int worker);
     void *context;
     const rp__base_context *base; /* whose memory and messages: of the caller, and so of its workers */
+    atomic_int *place;  /* where its threads meet */
     int limit;          /* rp__exec_threads() of the caller, and so of its workers */
-    atomic_int meeting; /* see meet */
     atomic_int size;    /* threads in the region: each sets the same number before it reads it */
 } job;
 
+static _Thread_local atomic_int meeting_place;
+
 /* Everything before by any thread happens before everything after by any other: used on both sides of a barrier. */
-static void meet(job *j)
+static void meet(atomic_int *place)
 {
-    atomic_fetch_add_explicit(&j->meeting, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(place, 1, memory_order_acq_rel);
 }
 
 static int size_of(const job *j)
@@ -162,15 +165,16 @@ static void fork_and_join(job *j, int threads)
         run_on_this_thread(j, this_worker >= 0 ? this_worker : 0);
         return;
     }
-    meet(j);
-#pragma omp parallel num_threads(threads) default(none) firstprivate(j)
+    atomic_int *place = j->place = &meeting_place;
+    meet(place);
+#pragma omp parallel num_threads(threads) default(none) firstprivate(j, place)
     {
-        meet(j);
+        meet(place);
         atomic_store_explicit(&j->size, omp_get_num_threads(), memory_order_relaxed);
         run_on_this_thread(j, omp_get_thread_num());
-        meet(j);
+        meet(place);
     }
-    meet(j);
+    meet(place);
 }
 
 /* ---- the crew ---- */
@@ -347,9 +351,9 @@ void rp__exec_team_barrier(rp__exec_team *team)
         call_tick();
     if (size_of(&team->job) == 1) /* there may be a region of someone else around */
         return;
-    meet(&team->job);
+    meet(team->job.place);
 #pragma omp barrier
-    meet(&team->job);
+    meet(team->job.place);
 }
 
 int rp__exec_team_size(const rp__exec_team *team)

@@ -100,27 +100,30 @@ static void booster_start(booster *t, const rp__friction_run *run)
  * without end: in a bed of 4000 balls the residual grew a hundredfold. The bound is by trial there: 0.7 to 0.9 do about as well. */
 #define MOST_MOMENTUM 0.85
 
-static void add_momentum(booster *t, rp__friction_run *run)
+/* r <- r + beta (r - last) of the contacts `items` (NULL: all), `count` of them; `from` is where the last sweep began, `last` where the one
+ * before ended, both by contact in the order of the items. */
+static void add_momentum(rp__friction_run *run, const int32_t *items, int64_t count, const double *from, double *last, double *theta)
 {
     const rp_friction *p = run->p;
     int d = p->dimension;
     double uphill = 0;
-    for (int64_t i = 0; i < p->contacts; i++)
-        for (int a = 0; a < d; a++) {
-            int64_t k = i * d + a;
-            uphill -= p->norm[i] * (run->r[k] - t->from[k]) * (run->r[k] - t->last[k]);
-        }
-    double next = 0.5 * (1 + sqrt(1 + 4 * t->theta * t->theta)), beta = fmin((t->theta - 1) / next, MOST_MOMENTUM);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = items ? items[k] : k;
+        for (int a = 0; a < d; a++)
+            uphill -= p->norm[i] * (run->r[i * d + a] - from[k * d + a]) * (run->r[i * d + a] - last[k * d + a]);
+    }
+    double next = 0.5 * (1 + sqrt(1 + 4 * *theta * *theta)), beta = fmin((*theta - 1) / next, MOST_MOMENTUM);
     if (uphill > 0) {
         beta = 0;
         next = 1;
     }
-    t->theta = next;
-    for (int64_t k = 0; k < run->n; k++) {
-        double r = run->r[k];
-        run->r[k] = r + beta * (r - t->last[k]);
-        t->last[k] = r;
-    }
+    *theta = next;
+    for (int64_t k = 0; k < count; k++)
+        for (int a = 0; a < d; a++) {
+            double *at = run->r + (items ? items[k] : k) * d + a, r = *at;
+            *at = r + beta * (r - last[k * d + a]);
+            last[k * d + a] = r;
+        }
 }
 
 /* Changes run->r to the start of the next sweep. */
@@ -129,14 +132,79 @@ static void boost(booster *t, rp__friction_run *run)
     if (t->kind == RP_FRICTION_PLAIN)
         return;
     if (t->kind == RP_FRICTION_MOMENTUM)
-        add_momentum(t, run);
+        add_momentum(run, NULL, run->p->contacts, t->from, t->last, &t->theta);
     else
         rp__anderson_step(&t->anderson, t->from, run->r);
     memcpy(t->from, run->r, (size_t)run->n * sizeof(double));
     rp__friction_sweep_start(run);
 }
 
-static void iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__friction_colors *colors, booster *t)
+enum { CHECK_AFTER = 20 }; /* sweeps */
+
+/* Contacts whose law is not met to half of the largest residual allowed, and those they share a block with; run->u is up to date. */
+static int64_t list_unmet(const rp__friction_run *run, char *marked, int32_t *items)
+{
+    const rp_friction *p = run->p;
+    int64_t count = 0;
+    for (int64_t i = 0; i < p->contacts; i++) {
+        rp__friction_measure m = { 0 };
+        RP__CONE_CALL(p, rp__friction_measure_rows, i, i + 1, run->r, run->u, NULL, &m);
+        for (int64_t k = p->first[i]; k < p->first[i + 1] && m.largest > 0.5 * run->tolerance_max * p->scale; k++)
+            marked[p->column[k]] = 1;
+    }
+    for (int64_t i = 0; i < p->contacts; i++)
+        if (marked[i])
+            items[count++] = (int32_t)i;
+    return count;
+}
+
+static double worst_of(rp__friction_run *run, const int32_t *items, int64_t count)
+{
+    const rp_friction *p = run->p;
+    rp__friction_measure m = { 0 };
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = items[k];
+        RP__CONE_CALL(p, rp__friction_block_rows, i, i + 1, run->r, run->u);
+        for (int a = 0; a < p->dimension; a++)
+            run->u[i * p->dimension + a] += p->b[i * p->dimension + a];
+        RP__CONE_CALL(p, rp__friction_measure_rows, i, i + 1, run->r, run->u, NULL, &m);
+    }
+    return m.largest;
+}
+
+/* The mean is small enough and the largest is not: what is left sits at a few contacts, whose forces whole sweeps would build up one step at
+ * a time. Sweeps over these alone, at most as many visits as there are from one check to the next. */
+static rp_result sweep_unmet(rp__friction_run *run, rp__friction_sweep *sweep)
+{
+    const rp_friction *p = run->p;
+    int64_t n = p->contacts;
+    int d = p->dimension;
+    char *marked = rp__base_alloc_zero((size_t)n);
+    int32_t *items = RP_NEW_ARRAY(int32_t, n);
+    int64_t count = marked && items ? list_unmet(run, marked, items) : 0;
+    double *from = RP_NEW_ARRAY(double, 2 * count * d), *last = from + count * d, theta = 1;
+    rp_result result = marked && items && from ? RP_OK : RP_OUT_OF_MEMORY;
+    for (int64_t k = 0; k < count && result == RP_OK; k++)
+        memcpy(last + k * d, run->r + items[k] * d, (size_t)d * sizeof *last);
+    int64_t visits = 0, sweeps = 0;
+    while (result == RP_OK && count > 0 && visits < CHECK_AFTER * n && run->stop == RP_OK) {
+        for (int64_t k = 0; k < count; k++)
+            memcpy(from + k * d, run->r + items[k] * d, (size_t)d * sizeof *from);
+        RP__CONE_CALL(p, rp__friction_sweep_visit, sweep, items, 0, count);
+        if (visits / n < (visits + count) / n)
+            rp__friction_tick(run);
+        visits += count;
+        if (++sweeps % CHECK_AFTER == 0 && worst_of(run, items, count) <= 0.5 * run->tolerance_max * p->scale)
+            break;
+        add_momentum(run, items, count, from, last, &theta);
+    }
+    rp__base_free(marked);
+    rp__base_free(items);
+    rp__base_free(from);
+    return result;
+}
+
+static rp_result iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__friction_colors *colors, booster *t)
 {
     int64_t every = run->o->check_every, since = 0, wait = 1;
     rp__friction_sweep_start(run);
@@ -146,12 +214,17 @@ static void iterate(rp__friction_run *run, rp__friction_sweep *sweep, const rp__
         bool go = rp__friction_tick(run);
         double h = hint(run, sweep);
         since++;
-        bool due = every > 0 ? since >= every : since >= wait && (h <= 1 || since >= 20);
+        bool due = every > 0 ? since >= every : since >= wait && (h <= 1 || since >= CHECK_AFTER);
         if (due || !go) {
             if (rp__friction_check(run) || !go)
-                return;
+                return RP_OK;
             since = 0;
             wait = h <= 1 ? (wait < 16 ? wait * 2 : 16) : 1; /* a hint that proved wrong must not cost a product each sweep */
+            if (run->p->kind == RP__BLOCKS && run->progress.residual_mean <= run->tolerance && t->kind != RP_FRICTION_PLAIN) {
+                RP_TRY(sweep_unmet(run, sweep));
+                booster_start(t, run);
+                continue;
+            }
             if (run->p->kind == RP__CALLBACKS)
                 rp__friction_sweep_start(run); /* W r by the rounding of one product, not of a thousand changes */
         }
@@ -171,7 +244,7 @@ rp_result rp__friction_gauss_seidel(rp__friction_run *run, bool coloured, rp_fri
     if (result == RP_OK)
         result = booster_make(&b, run, kind);
     if (result == RP_OK)
-        iterate(run, &sweep, coloured ? &colors : NULL, &b);
+        result = iterate(run, &sweep, coloured ? &colors : NULL, &b);
     booster_free(&b);
     rp__friction_colors_free(&colors);
     rp__friction_sweep_free(&sweep);

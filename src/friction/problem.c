@@ -154,17 +154,35 @@ static rp_result check_diagonal(rp_friction *p, int64_t i)
     return RP_OK;
 }
 
+static void set_scale(rp_friction *p)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->contacts * p->dimension; i++)
+        sum += p->b[i] * p->b[i];
+    p->scale = sum > 0 ? sqrt(sum / (double)p->contacts) : 1;
+}
+
 rp_result rp__friction_finish(rp_friction *p)
 {
     p->norm = RP_NEW_ARRAY(double, p->contacts);
     if (!p->norm)
         return RP_OUT_OF_MEMORY;
-    double sum = 0;
     for (int64_t i = 0; i < p->contacts; i++)
         RP_TRY(check_diagonal(p, i));
-    for (int64_t i = 0; i < p->contacts * p->dimension; i++)
-        sum += p->b[i] * p->b[i];
-    p->scale = sum > 0 ? sqrt(sum / (double)p->contacts) : 1;
+    set_scale(p);
+    return RP_OK;
+}
+
+rp_result rp_friction_set_b(rp_friction *p, const double *b)
+{
+    if (!p)
+        return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_set_b: the problem is NULL");
+    if (p->form == RP_FRICTION_GLOBAL)
+        return rp__base_fail(RP_UNSUPPORTED, "b of a problem in global form comes from its f and w: make another one");
+    RP_TRY(rp__friction_check_vectors(p->dimension, p->contacts, b, "b", p->mu));
+    if (p->contacts > 0)
+        memcpy(p->b, b, (size_t)(p->contacts * p->dimension) * sizeof *b);
+    set_scale(p);
     return RP_OK;
 }
 

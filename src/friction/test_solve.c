@@ -637,6 +637,79 @@ static void test_out_of_memory(void **state)
     heap_free(&t);
 }
 
+/* A chain of contacts that pass a blow on, beside many that stand alone: W of the chain is 2 on and -1 beside the diagonal. */
+enum { CHAIN = 24, ALONE = 3000, LINKED = CHAIN + ALONE };
+
+static rp_friction *chain_problem(const double *b)
+{
+    static int64_t first[LINKED + 1];
+    static int32_t column[3 * LINKED];
+    static double block[9 * 3 * LINKED], mu[LINKED];
+    memset(block, 0, sizeof block);
+    int64_t at = 0;
+    for (int i = 0; i < LINKED; i++) {
+        first[i] = at;
+        mu[i] = 0.5;
+        for (int j = i - 1; j <= i + 1; j++) {
+            if (j != i && (j < 0 || j >= CHAIN || i >= CHAIN))
+                continue;
+            column[at] = j;
+            for (int a = 0; a < 3; a++)
+                block[9 * at + 4 * a] = i == j ? 2 : -1;
+            at++;
+        }
+    }
+    first[LINKED] = at;
+    rp_friction_local_def def = rp_default_friction_local_def();
+    def.dimension = 3, def.contacts = LINKED, def.first = first, def.column = column, def.blocks = block, def.b = b, def.mu = mu;
+    rp_friction *p = NULL;
+    assert_int_equal(rp_friction_create_local(&def, &p), RP_OK);
+    return p;
+}
+
+/* Few contacts that converge slowly do not hold up the rest: they are swept on their own. Without acceleration all are swept each time. */
+static void test_unmet_contacts(void **state)
+{
+    (void)state;
+    static double b[3 * LINKED], r[3 * LINKED];
+    for (int i = 0; i < LINKED; i++)
+        b[3 * i] = -1;
+    rp_friction *p = chain_problem(b);
+    rp_friction_options o = limits(RP_FRICTION_GAUSS_SEIDEL, 1e-2, 100000);
+    rp_friction_report momentum, plain;
+    o.tolerance_max = 1e-6;
+    o.acceleration = RP_FRICTION_MOMENTUM;
+    assert_int_equal(rp_friction_solve(p, &o, r, NULL, &momentum), RP_OK);
+    for (int i = 0; i < CHAIN; i++) /* r_i = (i + 1) (CHAIN - i) / 2 solves 2 r_i - r_i-1 - r_i+1 = 1 */
+        assert_true(fabs(r[3 * i] - 0.5 * (i + 1) * (CHAIN - i)) < 1e-3);
+    o.acceleration = RP_FRICTION_PLAIN;
+    assert_int_equal(rp_friction_solve(p, &o, r, NULL, &plain), RP_OK);
+    assert_true(momentum.iterations <= 60 && plain.iterations > 300);
+    rp_friction_destroy(p);
+}
+
+/* A problem with another b is that which is made with it. */
+static void test_other_b(void **state)
+{
+    (void)state;
+    static double b[3 * LINKED], r[2][3 * LINKED];
+    rp_friction *p = chain_problem(b), *q;
+    for (int k = 0; k < 3 * LINKED; k++)
+        b[k] = rp__random_normal(5, 6, (uint64_t)k);
+    rp_friction_options o = limits(RP_FRICTION_GAUSS_SEIDEL, 1e-8, 100000);
+    assert_int_equal(rp_friction_set_b(p, b), RP_OK);
+    q = chain_problem(b);
+    assert_int_equal(rp_friction_solve(p, &o, r[0], NULL, NULL), RP_OK);
+    assert_int_equal(rp_friction_solve(q, &o, r[1], NULL, NULL), RP_OK);
+    assert_memory_equal(r[0], r[1], sizeof r[0]);
+    assert_true(fabs(rp_friction_get_info(p).scale - sqrt(3)) < 0.05);
+    rp_friction *global = heap_problem(3, 20, 31, 0.3);
+    assert_int_equal(rp_friction_set_b(global, b), RP_UNSUPPORTED);
+    b[7] = NAN;
+    assert_refused(rp_friction_set_b(p, b), "b");
+    rp_friction_destroy(p), rp_friction_destroy(q), rp_friction_destroy(global);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -647,7 +720,8 @@ int main(void)
         cmocka_unit_test(test_friction_none_and_huge), cmocka_unit_test(test_residual_of_closing_surfaces), cmocka_unit_test(test_callback_and_cancel),
         cmocka_unit_test(test_bad_local_problems),  cmocka_unit_test(test_bad_global_problems),
         cmocka_unit_test(test_bad_options),         cmocka_unit_test(test_no_contact_at_all),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory),       cmocka_unit_test(test_unmet_contacts),
+        cmocka_unit_test(test_other_b),
     };
     return cmocka_run_group_tests_name("friction problems", tests, NULL, NULL);
 }

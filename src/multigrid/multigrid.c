@@ -238,17 +238,21 @@ MG_INLINE double end_faces(const strip *s, const double *x, int64_t i, int faces
     return faces_of(s, x, i, low, low == i ? 0 : s->kx[low], high, high == i ? 0 : s->kx[i], faces, others);
 }
 
+/* y = factor L x + add; without `add` on its own: as a choice inside the loop it would become a load from nowhere that a mask leaves out, which
+ * processors pay for dearly. */
 MG_INLINE void apply_strip(const level *l, const strip *s, const double *x, const double *add, double factor, double *restrict y, int faces)
 {
     const double *ground = l->ground + s->at;
     for (int64_t i = 0; i < s->n; i += s->n > 1 ? s->n - 1 : 1)
         y[s->at + i] = factor * (ground[i] * x[s->at + i] + end_faces(s, x, i, faces, false)) + (add ? add[s->at + i] : 0);
-    for (int64_t i = 1; i < s->n - 1; i++)
-        y[s->at + i] = factor * (ground[i] * x[s->at + i] + faces_of(s, x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, false)) +
-                       (add ? add[s->at + i] : 0);
+    if (add)
+        for (int64_t i = 1; i < s->n - 1; i++)
+            y[s->at + i] = factor * (ground[i] * x[s->at + i] + faces_of(s, x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, false)) + add[s->at + i];
+    else
+        for (int64_t i = 1; i < s->n - 1; i++)
+            y[s->at + i] = factor * (ground[i] * x[s->at + i] + faces_of(s, x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, false));
 }
 
-/* y = alpha L x + add */
 static void apply_lines(void *context, int64_t begin, int64_t end, int worker)
 {
     const work *w = context;
@@ -280,16 +284,25 @@ void rp__multigrid_apply(const rp__multigrid *mg, const double *x, const double 
     apply(&mg->level[0], 1, x, add, y);
 }
 
-/* x_c <- (b_c + sum k x_other) / (sum k + ground) for the cells of one colour. */
+/* x_c <- (b_c + sum k x_other) / (sum k + ground) for the cells of one colour. A line is worked through in pieces: what all of its cells would become,
+ * side by side, and those of the colour take it. */
 MG_INLINE void smooth_strip(level *l, const strip *s, int64_t first, int faces)
 {
+    enum { PIECE = 256 };
     const double *b = l->b + s->at, *inverse = l->inverse + s->at;
-    double *x = l->x + s->at;
+    double *x = l->x + s->at, next[PIECE];
     for (int64_t i = 0; i < s->n; i += s->n > 1 ? s->n - 1 : 1) /* the ends, where they have the colour */
         if (i % 2 == first)
             x[i] = (b[i] + end_faces(s, l->x, i, faces, true)) * inverse[i];
-    for (int64_t i = first ? first : 2; i < s->n - 1; i += 2)
-        x[i] = (b[i] + faces_of(s, l->x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, true)) * inverse[i];
+    for (int64_t begin = 1; begin < s->n - 1; begin += PIECE) {
+        int64_t count = s->n - 1 - begin < PIECE ? s->n - 1 - begin : PIECE;
+        for (int64_t k = 0; k < count; k++) {
+            int64_t i = begin + k;
+            next[k] = (b[i] + faces_of(s, l->x, i, i - 1, s->kx[i - 1], i + 1, s->kx[i], faces, true)) * inverse[i];
+        }
+        for (int64_t k = (begin ^ first) & 1; k < count; k += 2)
+            x[begin + k] = next[k];
+    }
 }
 
 static void smooth_lines(void *context, int64_t begin, int64_t end, int worker)
@@ -470,27 +483,61 @@ typedef struct vectors {
     double s, t;
 } vectors;
 
+enum { LANES = 8 }; /* sums side by side, so that they can be made at once */
+
 static void sum_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     const vectors *v = context;
-    for (int64_t i = begin; i < end; i++)
-        sum[0] += v->b[i];
+    double lane[LANES] = { 0 };
+    int64_t i = begin;
+    for (; i + LANES <= end; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += v->b[i + k];
+    for (; i < end; i++)
+        lane[0] += v->b[i];
+    for (int k = 0; k < LANES; k++)
+        sum[0] += lane[k];
 }
 
 static void dot_chunk(void *context, int64_t begin, int64_t end, double *sum)
 {
     const vectors *v = context;
-    for (int64_t i = begin; i < end; i++)
-        sum[0] += v->b[i] * v->d[i];
+    double lane[LANES] = { 0 };
+    int64_t i = begin;
+    for (; i + LANES <= end; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += v->b[i + k] * v->d[i + k];
+    for (; i < end; i++)
+        lane[0] += v->b[i] * v->d[i];
+    for (int k = 0; k < LANES; k++)
+        sum[0] += lane[k];
+}
+
+/* The largest size, or the NaN that is among them. */
+static double largest_size(const double *a, int64_t count)
+{
+    double lane[LANES] = { 0 }, bad = 0, most = 0;
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            double size = fabs(a[i + k]);
+            lane[k] = size > lane[k] ? size : lane[k];
+            bad += 0 * size; /* NaN, of those and of infinities */
+        }
+    for (; i < count; i++) {
+        most = fabs(a[i]) > most ? fabs(a[i]) : most;
+        bad += 0 * a[i];
+    }
+    for (int k = 0; k < LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+    return most + bad;
 }
 
 static void most_chunk(void *context, int64_t begin, int64_t end, double *most)
 {
     const vectors *v = context;
-    for (int64_t i = begin; i < end; i++) {
-        double x = fabs(v->b[i]);
-        most[0] = x > most[0] || x != x ? x : most[0];
-    }
+    double size = largest_size(v->b + begin, end - begin);
+    most[0] = size > most[0] || size != size ? size : most[0];
 }
 
 /* a = s a + t b */
@@ -549,8 +596,7 @@ static void precondition(rp__multigrid *mg)
 {
     level *l = &mg->level[0];
     memset(l->x, 0, (size_t)l->count * sizeof(double));
-    cycle(mg, 0);
-    without_mean(mg, l->x);
+    cycle(mg, 0); /* its mean, where nothing is grounded, meets residuals without one: it is taken off the answer alone */
 }
 
 static void multiply(const rp__multigrid *mg, const rp__multigrid_operator *other, const double *x, double *y)
@@ -563,7 +609,7 @@ static void multiply(const rp__multigrid *mg, const rp__multigrid_operator *othe
 
 /* x += s p, r -= s A p; the largest |r|. */
 typedef struct advance_job {
-    double *x, *r, s;
+    double *restrict x, *restrict r, s;
     const double *p, *ap;
 } advance_job;
 
@@ -573,9 +619,9 @@ static void advance_chunk(void *context, int64_t begin, int64_t end, double *mos
     for (int64_t i = begin; i < end; i++) {
         v->x[i] += v->s * v->p[i];
         v->r[i] -= v->s * v->ap[i];
-        double size = fabs(v->r[i]);
-        most[0] = size > most[0] || size != size ? size : most[0];
     }
+    double size = largest_size(v->r + begin, end - begin);
+    most[0] = size > most[0] || size != size ? size : most[0];
 }
 
 rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_operator *other, const double *b, double tolerance, int64_t limit,
@@ -607,4 +653,9 @@ rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_
     without_mean(mg, x);
     report.converged = report.residual <= tolerance;
     return report;
+}
+
+const double *rp__multigrid_residual(const rp__multigrid *mg)
+{
+    return mg->level[0].b;
 }

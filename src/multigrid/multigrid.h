@@ -47,4 +47,7 @@ typedef struct rp__multigrid_operator {
 rp__multigrid_report rp__multigrid_solve(rp__multigrid *mg, const rp__multigrid_operator *other, const double *b, double tolerance, int64_t most,
                                          double *x);
 
+/* b - L x (or b - A x) in every cell, as the last solve left it, less what a closed box takes of its mean. */
+const double *rp__multigrid_residual(const rp__multigrid *mg);
+
 #endif

@@ -15,10 +15,10 @@
  * velocities in all directions: Bagnold's flow was 6 % slow and took twice the sweeps (`repose validate bagnold`). Parameter `dead_band`. */
 #define DU_DEAD_BAND 0.0125
 
-/* 3. The apex of the cone is rounded: |lambda_T| <= mu sqrt(lambda_N^2 + c^2), c = rho g h w: the stress under a layer one cell thick,
- * which is the size of the error that sampling makes near the free surface. It vanishes with the cell. Parameter `apex`, in units of
- * rho g h; 0 turns it off. */
-#define DU_APEX 1.0
+/* 3. The apex of the cone is rounded: |lambda_T| <= mu sqrt(lambda_N^2 + c^2), c = rho g h w / 4: the stress under a quarter of a cell,
+ * of the size of the error that sampling makes near the free surface. It vanishes with the cell; with a whole cell trays flow some degrees late. Parameter
+ * `apex`, in units of rho g h; 0 turns it off. */
+#define DU_APEX 0.25
 
 /* 4. The weight w of that apex falls from 1 at rest to 0 at a strain rate of this many sqrt(g / h), where a cell is sheared by so much in
  * the time that a grain falls through it: what flows has the plain cone. Parameter `apex_rate`. */
@@ -57,6 +57,10 @@
 /* Of the solver: mass that a node before a body lends to the one behind it, at most, as a part of its own: it keeps three quarters (dual_contact_dim.c,
  * `lend`; `whole_room`; `repose validate wall-thrust`). */
 #define DU_LENT 0.125
+
+/* Of the solver: mass of a node behind a body, as a part of that before it, below which it counts as none (dual_tie_dim.c, `lend`; the same for 0.001 and 0.01;
+ * test drums_are_not_thrown). */
+#define DU_NO_MASS 1e-3
 
 /* Of the solver: short steps at the start, the longest a quarter of sqrt(h / g), each four times the one before (grains_dim.c); `substeps` sets them aside. */
 enum { NS_FIRST_STEPS = 4 };

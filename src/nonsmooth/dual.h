@@ -103,7 +103,8 @@ typedef struct du_warm {
 } du_warm;
 
 typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
-    double residual, largest;   /* mean and largest of that state */
+    double residual, largest;   /* mean and largest of that state, in units of `scale` */
+    double scale;
     double *u, *lambda, *impulse, *body; /* lambda: by slots of the lanes */
     int64_t capacity, contact_capacity;
 } du_best;
@@ -145,6 +146,7 @@ typedef struct dual {
     int32_t tile_neighbour[DU_TILE], tile_local[DU_TILE], offset[NS_STENCIL];
     int32_t tile_same[DU_TILE]; /* the first node of the tile that is the same: itself, but for periodic axes of one block */
     double stress_scale;        /* rho g L, or the mean pressure, if that is more */
+    double weight_scale;        /* rho g L */
     double gravity;             /* |g| */
     bool varied;                /* mu(I) or decaying cohesion */
     rp_field_view views[8];

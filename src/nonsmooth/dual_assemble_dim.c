@@ -328,8 +328,8 @@ static void stencil_nodes(const dual *y, int64_t block, int local, int64_t *node
         node[n] = du_tile_node(y, block, du_tile_base(local) + y->offset[n]);
 }
 
-/* What a body leaves of a dual cell is so little that its stress, which goes with one over the room, could not be found: the node is tied to those before it
- * in its place (dual_tie_dim.c). */
+/* What a body leaves of a dual cell is so little that its stress, which goes with one over the room, could not be found: wedged between the body and the ties
+ * of its nodes it would press on both without end. The node is tied to those before it in its place (dual_tie_dim.c). */
 static bool too_thin(const dual *y, int64_t i)
 {
     return y->cut[i] >= 0 && y->rooms[y->cut[i]].volume < DU_THIN * du_power(y->lattice.h);
@@ -430,7 +430,7 @@ void DU(prepare)(dual *y, const rp__world *world, double dt)
     rp__exec_max(world->particles->count, 16384, 3, extent_chunk, &w, most);
     double fall = most[0] + most[1], cell = y->gravity * y->lattice.h;
     double way = y->lattice.h / dt;
-    y->stress_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
+    y->stress_scale = y->weight_scale = most[2] * (fall > cell ? fall : cell > 0 ? cell : 1e-3 * way * way);
     if (!y->trilinear)
         rp__exec_for(y->grid.blocks, 8, drop_slivers, &w);
     if (!y->trilinear && y->params->whole_room) {
@@ -467,7 +467,8 @@ static void strict_chunk(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* The unit of residuals: the weight of the grains, or what presses on them beside it (a plate, a wall of a chute), as the last step found it in the mean. */
+/* The unit of residuals: the weight of the grains, or what presses on them beside it (a plate, a wall of a chute), in the mean, as the last step found it;
+ * the solver looks again at what this one has. */
 void DU(find_scale)(dual *y)
 {
     double sum[2];

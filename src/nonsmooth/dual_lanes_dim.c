@@ -200,6 +200,23 @@ void DU(from_lanes)(dual *y)
     }
 }
 
+double DU(mean_pressure)(const dual *y)
+{
+    double sum = 0, weights = 0;
+    for (int64_t n = 0; n < y->lanes.groups; n++) {
+        const du_group *group = &y->lanes.group[n];
+        for (int64_t q = group->slot; q < group->slot + group->slots; q++)
+            for (int l = 0; l < DU_LANES; l++) {
+                const du_slot *s = &y->lanes.slot[q];
+                int64_t i = cell_of(y, group, s, l);
+                double pressure = i < 0 ? 0 : s->lambda[0][l] - y->stress[i].cohesion;
+                sum += pressure > 0 ? s->weight[l] * pressure : 0;
+                weights += i < 0 ? 0 : s->weight[l];
+            }
+    }
+    return weights > 0 ? sum / weights : 0;
+}
+
 void DU(keep_lanes)(dual *y, double *lambda, bool keep)
 {
     for (int64_t q = 0; q < y->lanes.slots; q++) {

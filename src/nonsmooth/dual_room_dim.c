@@ -231,8 +231,8 @@ static void fill(void *context, int64_t begin, int64_t end, int worker)
 /* Integral of the weight `n` (of the stencil) over a whole dual cell. */
 static double whole_integral(const dual *y, int n)
 {
-    static const double hat[3] = { 1.0 / 8, 3.0 / 4, 1.0 / 8 }, spline[3] = { 1.0 / 6, 2.0 / 3, 1.0 / 6 }, *one;
-    one = y->trilinear ? hat : spline;
+    static const double hat[3] = { 1.0 / 8, 3.0 / 4, 1.0 / 8 }, spline[3] = { 1.0 / 6, 2.0 / 3, 1.0 / 6 };
+    const double *one = y->trilinear ? hat : spline;
     return one[n % 3] * one[n / 3 % 3] * (RP_DIM == 3 ? one[n / 9] : 1);
 }
 

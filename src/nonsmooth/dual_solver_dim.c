@@ -36,6 +36,7 @@ typedef struct sweep {
     dual *y;
     const rp__world *world;
     double dt, beta, omega, impulse_unit;
+    double scale;               /* of `mean` and `largest`: the typical stress, as the last look found it */
     double t, last, uphill;
     double most, judged;        /* largest t just now; the mean residual when it was last judged */
     double mean, largest;       /* of the last sweep or look, in units of the typical stress */
@@ -254,8 +255,8 @@ static void collect(sweep *w)
         sums[DU_LARGEST] = most * most > sums[DU_LARGEST] ? most * most : sums[DU_LARGEST];
     }
     double count = w->stresses > 0 ? (double)w->stresses : 1;
-    w->mean = sqrt(sums[DU_SQUARES] / count) / y->stress_scale;
-    w->largest = sqrt(sums[DU_LARGEST]) / y->stress_scale;
+    w->mean = sqrt(sums[DU_SQUARES] / count) / w->scale;
+    w->largest = sqrt(sums[DU_LARGEST]) / w->scale;
     w->calm_mean = sqrt(sums[DU_CALM_SQUARES] / count) / y->stress_scale;
     w->calm_largest = sqrt(sums[DU_CALM_LARGEST]) / y->stress_scale;
     w->uphill = sums[DU_UPHILL];
@@ -332,18 +333,27 @@ static void decide(sweep *w)
     w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= w->soon && small_enough(w, AHEAD));
 }
 
+/* The typical stress: the weight of the grains, or the mean pressure just now. A body that comes to them at once presses with many times their weight, and
+ * nothing in the step before tells. */
+static double typical_stress(const dual *y)
+{
+    double mean = DU(mean_pressure)(y);
+    return mean > y->weight_scale ? mean : y->weight_scale;
+}
+
 /* Worker 0 after a look at the residual as it is. */
 static void judge(sweep *w)
 {
     dual *y = w->y;
+    w->scale = typical_stress(y);
     collect(w);
     w->converged = small_enough(w, 1);
-    if (!w->converged && w->mean < y->best.residual) {
-        y->best.residual = w->mean, y->best.largest = w->largest;
+    if (!w->converged && w->mean * w->scale < y->best.residual * y->best.scale) {
+        y->best.residual = w->mean, y->best.largest = w->largest, y->best.scale = w->scale;
         copy_state(y, true);
-    } else if (w->stop && !w->converged && y->best.residual < w->mean) {
+    } else if (w->stop && !w->converged && y->best.residual * y->best.scale < w->mean * w->scale) {
         copy_state(y, false);
-        w->mean = y->best.residual, w->largest = y->best.largest;
+        w->mean = y->best.residual, w->largest = y->best.largest, w->scale = y->best.scale;
     }
     bool worth = w->calm_mean < WORTH * w->calm_before || w->moving < AT_REST;
     w->stop |= w->converged && (calm_enough(w) || !worth);
@@ -464,7 +474,8 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
                 .fluid = y->warm.count == 0,
                 .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
-    y->best.residual = INFINITY;
+    w.scale = y->stress_scale;
+    y->best.residual = INFINITY, y->best.scale = 1;
     for (int64_t b = 0; b < y->grid.blocks; b++)
         w.stresses += __builtin_popcountll(y->active[b]);
     rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, &w);
@@ -477,6 +488,7 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
     if (w.stresses)
         rp__exec_team_run(iterate, &w);
     DU(from_lanes)(y);
+    y->stress_scale = w.scale;
     if (w.cancelled)
         return rp__base_fail(RP_CANCELLED, "cancelled in the step at t = %g s, after %lld sweeps", world->time, (long long)w.iterations);
     rp__exec_for(y->grid.blocks, 8, finish_block, &w);

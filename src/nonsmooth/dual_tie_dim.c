@@ -233,21 +233,27 @@ rp_result DU(tie_block)(dual *y, const rp__world *world, int64_t block)
 /* ---- mass and filling of nodes behind bodies ---- */
 
 /* The node behind a body takes mass from the one before it, and the same goes to the one before that: mass, its moment, momentum and its moment stay, and
- * what moves as a line moves as before. */
+ * what moves as a line moves as before. One that has next to no mass, and is to have none, gives it up in the same way: contacts would move such a node and
+ * its tie move it back, sweep after sweep, and while they do the body pushes with many times the weight of the grains. */
 static void lend(dual *y, int64_t behind, int64_t before, int64_t next)
 {
     double *mass = y->nodes.mass, full = mass[before] / y->nodes.bulk[before] * y->nodes.room[behind];
     double more = (full - mass[behind]) * du_passed(y->nodes.bulk[before] / y->nodes.room[before]), most = DU_LENT * mass[before];
+    bool none = mass[behind] < DU_NO_MASS * mass[before] && mass[behind] < DU_LENT * mass[next];
     more = more < most ? more : most;
-    if (!(more > 0))
+    if (none && !(more > mass[behind]))
+        more = -mass[behind];
+    else if (!(more > 0))
         return;
     for (int a = 0; a < RP_DIM; a++) {
         double *p = y->nodes.momentum[a], u = p[before] / mass[before], v = p[next] / mass[next];
-        p[behind] += more * (2 * u - v);
-        p[before] -= more * 2 * u;
-        p[next] += more * v;
+        double w = more < 0 ? p[behind] / mass[behind] : 2 * u - v;
+        p[behind] = more < 0 ? 0 : p[behind] + more * w;
+        p[before] -= 2 * more * (more < 0 ? w : u);
+        p[next] += more * (more < 0 ? w : v);
     }
-    mass[behind] += more, mass[before] -= 2 * more, mass[next] += more;
+    mass[behind] = more < 0 ? 0 : mass[behind] + more;
+    mass[before] -= 2 * more, mass[next] += more;
 }
 
 /* A node behind a body and the one before it have one filling: that of a layer on a floor halfway between them is then its thickness. By itself the node

@@ -29,7 +29,7 @@ static const rp_param params[] = {
     { "tolerance", RP_REAL, AT(tolerance), 1e-4, 1e-14, 1, "", "of the mean residual of the friction problem, in units of the typical stress",
       NULL },
     { "tolerance_max", RP_REAL, AT(tolerance_max), 2e-3, 1e-14, 1e6, "", "of the largest residual, in the same units", NULL },
-    { "max_iterations", RP_INT, AT(max_iterations), 500, 1, 1e9, "", "sweeps a step at most; reaching it is reported", NULL },
+    { "max_iterations", RP_INT, AT(max_iterations), 1000, 1, 1e9, "", "sweeps a step at most; reaching it is reported", NULL },
     { "min_iterations", RP_INT, AT(min_iterations), 4, 1, 1e6, "", "sweeps a step at least", NULL },
     { "warm_start", RP_BOOL, AT(warm_start), 1, 0, 1, "", "start from the stresses of the last step", NULL },
     { "momentum", RP_BOOL, AT(momentum), 1, 0, 1, "", "extrapolate between sweeps, with restarts", NULL },

@@ -50,7 +50,7 @@ static void pushed_sand_stays_bounded(void **state)
     rp_step_stats stats;
     while (rp_sim_time(p.s.sim) < 0.8) {
         scene_step(&p.s, &stats);
-        assert_true(stats.iterations <= 500);
+        assert_true(stats.iterations <= 1000);
         if (!(scene_fastest(&p.s) < 2))
             fail_msg("%g m/s at %g s", scene_fastest(&p.s), rp_sim_time(p.s.sim));
     }

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* Sums over all contacts, in units of m / h²: the work (l n + t)·e with e the way of one side against the other; l g, which contacts that close in the step have
- * besides; (l n + t)·e' with e' the part of e that contacts made; and what moves about. */
+/* Sums over all contacts, in units of m / h²: the work (l n + t)·e with e the way of one side against the other; l g, which contacts that close in the step
+ * have besides; (l n + t)·e' with e' the part of e that contacts made; and what moves about. */
 enum { WORK, GAPS, SQUARE, ABOUT, SUMS };
 
 /* Work of the surface of a touch on its grain, p·s. `d`: of the free body it belongs to. */
@@ -111,8 +111,8 @@ static void scale_slabs(void *context, int64_t begin, int64_t end, int worker)
 }
 
 /* All forces x become the part of them that is nearest to the solution: sweeps lower x·W x / 2 + x·b, W x what x moves and b what moves without, and along x
- * that is least at the part 1 - x·(W x + b) / x·W x. Grains that are clamped between surfaces carry forces that balance, which grow as long as the surfaces close
- * and of which sweeps take away no more than the way back: here they vanish at once when it opens. */
+ * that is least at the part 1 - x·(W x + b) / x·W x. Grains that are clamped between surfaces carry forces that balance, which grow as long as the surfaces
+ * close and of which sweeps take away no more than the way back: here they vanish at once when it opens. */
 void rp__pbd_forget_excess(rp__pbd *s)
 {
     double sum[SUMS];

@@ -1,6 +1,6 @@
 /* Lines of a journal, whatever they hold: refused with a sentence, or performed; a line that was read is written to one that reads back
- * to itself. Never harm. To make a simulation costs a thousand times as much as to read a line: one input in 64 is performed, chosen by
- * its bytes, so that the same input does the same again. */
+ * to itself. Never harm. To make a simulation costs a thousand times as much as to read a line: one input in 1024 is performed. */
+#include "base/fuzz_choice.h"
 #include "base/memory.h"
 #include "sim/action.h"
 
@@ -62,14 +62,6 @@ static void perform(const char *text)
     rp_sim_destroy(sim);
 }
 
-static bool chosen(const char *text)
-{
-    uint32_t sum = 2166136261u; /* FNV-1a */
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * 16777619u;
-    return (sum ^ sum >> 16) % 64 == 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 4096 || memchr(data, 0, size))
@@ -87,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         there_and_back(line, length);
         line += length;
     }
-    if (chosen(text))
+    if (fuzz_chosen(data, size, 1024))
         perform(text);
     rp__base_free(text);
     if (rp_memory_in_use() != before)

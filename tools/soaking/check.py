@@ -14,7 +14,6 @@ from .generate import capability
 VOLUME = 0.02         # volume packed more tightly than possible, a part of all of it
 PACKING = 1.1         # the tightest place, in units of the largest volume fraction
 BODY_DEPTH = 0.1      # cells a particle may be inside a body
-PINCHED = 0.15        # cells from another body, one of the two moving by a script: what they close on has no room
 MOMENTUM = 0.01       # of the impulse of the weight over a frame, with the momentum there is
 ENERGY = 0.02         # of the energy that moves about: heights of the bed, motion, work
 GROWTH = 4            # particles in all, of those put in
@@ -367,20 +366,14 @@ def inside(run):
         if run.dim == 2 and (f.x[:, 2] != 0).any():
             yield "a particle of a 2D run leaves its plane in frame %d" % f.frame
             return
-        depths = {}
         for body in run.scene.get("bodies", []):
             origin, matrix, present = run.body_pose(body, f)
-            if present:
-                depths[body["name"]] = geometry.posed(body["shape"], origin, matrix, f.x)
-        scripted = {b["name"] for b in run.scene.get("bodies", []) if "motion" in b}
-        for name, d in depths.items():
-            d = np.array(d)
-            for other, e in depths.items():
-                if other != name and (name in scripted or other in scripted):
-                    d[e < PINCHED * run.h] = 0
+            if not present:
+                continue
+            d = geometry.posed(body["shape"], origin, matrix, f.x)
             if d.min() < -BODY_DEPTH * run.h:
                 yield "%d particles are in body '%s' in frame %d, %.3g cells deep at most" % (
-                    (d < -BODY_DEPTH * run.h).sum(), name, f.frame, -d.min() / run.h)
+                    (d < -BODY_DEPTH * run.h).sum(), body["name"], f.frame, -d.min() / run.h)
                 return
 
 

@@ -1,0 +1,2 @@
+#define RP_DIM 3
+#include "elastoplastic/room_tests.h"
