@@ -26,7 +26,7 @@ typedef struct spent {
     double least[3];         /* wall time of the quickest frame: nothing else ran then */
     int64_t steps, sweeps;
     int frames, rests;
-    rp_step_stats phases;    /* phase_ms: the least of the steps */
+    rp_step_stats phases;    /* phase_ms, ms_step: the least of the steps */
 } spent;
 
 static void lap(spent *s, int part, double wall, double used)
@@ -49,6 +49,7 @@ static void add_phases(spent *s, const rp_step_stats *stats)
             sum->phase_ms[k] = stats->phase_ms[k];
     }
     sum->phase_count = stats->phase_count;
+    sum->ms_step = s->steps > 1 && sum->ms_step < stats->ms_step ? sum->ms_step : stats->ms_step;
 }
 
 typedef struct scenery {
@@ -236,7 +237,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < s.phases.phase_count && !json; k++)
             printf("%s%s %.3f", k ? ", " : "quickest step, ms by the clock: ", s.phases.phase_name[k], s.phases.phase_ms[k]);
         if (!json)
-            printf("; %.2f sweeps a step\n", (double)s.sweeps / (double)s.steps);
+            printf("; a whole step %.3f; %.2f sweeps a step\n", s.phases.ms_step, (double)s.sweeps / (double)s.steps);
     }
     free(w.was), free(w.mean), free(w.bodies), free(bodies);
     rp_upsample_destroy(w.fine);

@@ -542,7 +542,9 @@ rp_result rp_upsample_step(rp_upsample *u, const rp_guides *guides, const rp_fra
             if (!isfinite(guides->x[d][i]) || !isfinite(guides->v[d][i]))
                 return rp__base_fail(RP_BAD_ARGUMENT, "guide %lld has a place or velocity that is not finite", (long long)i);
     RP_TRY(rp__grains_obstacles(&u->def.room, bodies ? bodies : &none, &o));
+    bool gathered = rp__exec_gather();
     rp_result result = advance(u, guides, &o, bodies_moved, dt);
+    rp__exec_dismiss(gathered);
     rp__grains_obstacles_free(&o);
     return result;
 }
