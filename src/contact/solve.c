@@ -38,11 +38,19 @@ static double speed_before(const rp__contact_state *s, const rp__world *world)
     return sqrt(sum / fmax(count, 1));
 }
 
-/* Errors of the solution are velocities: they should be small beside the velocities that there are. The friction library measures them by
- * what gravity does in a step; where things hardly move they are asked to be smaller in proportion, so that what comes to rest rests. */
-static double strictness(const rp__contact_state *s, const rp__world *world, double scale)
+/* Errors of the solution are velocities. The friction library measures them by the root mean square of b; inside a bed that rests b is next to
+ * nothing (all fall alike without contacts), so that this would shrink with the depth of the bed. The unit is what gravity does in a step
+ * where that is more. */
+static double unit_of(const rp__world *world, double dt, double scale)
 {
-    return fmin(1, fmax(speed_before(s, world) / scale, STRICTEST));
+    return fmax(scale, rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt);
+}
+
+/* Errors should be small beside the velocities that there are: where things hardly move they are asked to be smaller in proportion, so that
+ * what comes to rest rests. */
+static double strictness(const rp__contact_state *s, const rp__world *world, double unit)
+{
+    return fmin(1, fmax(speed_before(s, world) / unit, STRICTEST));
 }
 
 /* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
@@ -92,32 +100,38 @@ static rp_friction_options options_of(const rp__contact_state *s, const rp__worl
 }
 
 /* `most`: sweeps that are left of this step. */
-static rp_result solve_once(rp__contact_state *s, const rp__world *world, const rp_friction *problem, int64_t most, rp_friction_report *report)
+static rp_result solve_once(rp__contact_state *s, const rp__world *world, double dt, const rp_friction *problem, int64_t most,
+                            rp_friction_report *report)
 {
     rp_friction_options options = options_of(s, world);
+    double scale = rp_friction_get_info(problem).scale, unit = unit_of(world, dt, scale);
+    options.tolerance *= unit / scale;
+    options.tolerance_max *= unit / scale;
     options.max_iterations = most;
     rp_result result = solve_in_stages(problem, &options, &s->system, report);
+    report->residual.mean *= scale / unit;
+    report->residual.max *= scale / unit;
     return result == RP_NOT_CONVERGED ? RP_OK : result;
 }
 
 /* A few sweeps more where things hardly move: at rest errors add up from step to step. */
-static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, const rp_friction *problem, rp_step_stats *stats)
+static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, double dt, const rp_friction *problem, rp_step_stats *stats)
 {
     rp_friction_options options = options_of(s, world);
     rp_friction_report report;
-    double strict = strictness(s, world, rp_friction_get_info(problem).scale);
+    double scale = rp_friction_get_info(problem).scale, unit = unit_of(world, dt, scale), strict = strictness(s, world, unit);
     if (strict >= 1)
         return RP_OK;
     options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
-    options.tolerance *= strict;
-    options.tolerance_max *= strict;
+    options.tolerance *= strict * unit / scale;
+    options.tolerance_max *= strict * unit / scale;
     options.max_iterations = REST_SWEEPS;
     rp_result result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
     if (result != RP_OK && result != RP_NOT_CONVERGED)
         return result;
     stats->iterations += report.iterations;
-    stats->residual_mean = report.residual.mean;
-    stats->residual_max = report.residual.max;
+    stats->residual_mean = report.residual.mean * scale / unit;
+    stats->residual_max = report.residual.max * scale / unit;
     return RP_OK;
 }
 
@@ -138,7 +152,7 @@ static bool wanted_shift(const rp__contact_state *s, int64_t i, double dt, doubl
     const rp__contact_system *y = &s->system;
     const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
     double end = c->gap + dt * (y->u[i * y->width] - y->w[i * y->width]), touching = s->params->overlap * c->size;
-    *b = end > touching ? end / dt : -fmin(s->params->push * fmax(0, -end - touching), 0.1 * c->size) / dt;
+    *b = end > touching ? (end - touching) / dt : -fmin(s->params->push * fmax(0, -end - touching), 0.1 * c->size) / dt;
     return *b < 0;
 }
 
@@ -228,7 +242,7 @@ static rp_result solve_passes(rp__contact_state *s, rp__world *world, double dt,
         rp_friction_report report;
         int64_t share = pass + 1 < s->params->passes ? (most + 1) / 2 : most; /* contacts that appear must be solved for too */
         RP_TRY(rp__sim_given_up(world));
-        RP_TRY(solve_once(s, world, *problem, share > 1 ? share : 1, &report));
+        RP_TRY(solve_once(s, world, dt, *problem, share > 1 ? share : 1, &report));
         most -= report.iterations;
         tell(&report, stats);
         final_velocity(y);
@@ -236,7 +250,7 @@ static rp_result solve_passes(rp__contact_state *s, rp__world *world, double dt,
     }
     if (y->count > 0 && !stats->converged && most > 0) { /* nothing appeared: the sweeps that were kept for it */
         rp_friction_report report;
-        RP_TRY(solve_once(s, world, *problem, most, &report));
+        RP_TRY(solve_once(s, world, dt, *problem, most, &report));
         tell(&report, stats);
         final_velocity(y);
         RP_LAP(&world->phases, "solve", t);
@@ -251,7 +265,7 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
     rp_result result = solve_passes(s, world, dt, stats, &problem);
     double t = rp__base_seconds();
     if (result == RP_OK && y->count > 0 && stats->converged)
-        result = solve_at_rest(s, world, problem, stats);
+        result = solve_at_rest(s, world, dt, problem, stats);
     RP_LAP(&world->phases, "solve", t);
     if (result == RP_OK)
         result = separate(s, world, problem, dt);

@@ -432,17 +432,17 @@ static double approach(const rp__contact_state *s, const rp__world *world, const
     return fmin(0, rp__vec3_dot(u, c->normal));
 }
 
-/* w_N = gap / dt while the surfaces are apart. Where they overlap w_N = 0, so that u = 0 is a solution wherever things can rest: what is wedged
- * with an overlap on both sides could not part from both, its forces would grow without bound. Overlaps are taken away by displacements
- * without speed (solve.c, separate). Within `overlap` of a radius apart surfaces touch too: a loaded contact that errors opened would lose
- * its force for a step.
+/* w_N = (gap - overlap) / dt while the surfaces are apart by more than `overlap` of a radius, where they touch: what closes ends there. Nearer,
+ * and where they overlap, w_N = 0, so that u = 0 is a solution wherever things can rest: what is wedged with an overlap on both sides could
+ * not part from both, its forces would grow without bound. Overlaps are taken away by displacements without speed (solve.c, separate). w_N
+ * does not jump: a loaded contact that errors opened a little is asked to close that little.
  * With restitution e, an approach that would touch within the step leaves with e times its speed (Newton's law). */
 static void set_w(const rp__contact_state *s, const rp__world *world, const rp__contact_candidate *c, double dt, double w[3])
 {
     rp__vec3 axis[3];
     double e = s->params->restitution;
     memcpy(axis, s->system.axis[c->contact], sizeof axis);
-    w[0] = c->gap > s->params->overlap * c->size ? c->gap / dt : 0;
+    w[0] = fmax(0, c->gap - s->params->overlap * c->size) / dt;
     if (e > 0) {
         double speed = approach(s, world, c);
         double fall = rp__vec3_norm(rp__vec3_load(world->def->gravity)) * dt;
