@@ -1,6 +1,7 @@
 """The server of `repose view` against requests that mean no good, and against many that mean nothing."""
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -234,6 +235,7 @@ def follow():
 def killed():
     """A viewer that is killed while a run is written, and a run that is killed while it is viewed: the same bytes as without."""
     frames = sorted(os.listdir("run/frames"))
+    shutil.rmtree("watched", ignore_errors=True) # of a test before: its frames would be there at once
     run = subprocess.Popen([REPOSE, "run", "small.yaml", "-o", "watched", "--overwrite", "--quiet", "--threads", "1"])
     while run.poll() is None and not os.path.exists("watched/frames/frame_000001.vtkhdf"):
         time.sleep(0.001)

@@ -63,6 +63,7 @@ typedef struct play_feed {
     double anchor_wall, anchor_time; /* of the pace */
     double factor_wall, factor_time, factor; /* simulated seconds a second */
     double published, stated;
+    bool owed;                 /* the last frame found no free slot */
     double busy_told;          /* when pages were told that a step takes long */
     bool acts;                 /* tools or controls may do something for the step under way */
     bool unfinished;           /* something was done since the last whole step: a record must not end here */
@@ -320,7 +321,7 @@ static rp_result pack(play_feed *p, const rp_frame *frame, wire_buffer *slot)
     return result;
 }
 
-/* Into a free slot; where there is none this frame is dropped. */
+/* Into a free slot; where there is none this frame is dropped, and a later one is owed: when it stands still this one, for none comes after it. */
 static void publish(play_feed *p)
 {
     wire_buffer *slot = slots_begin(&p->slots);
@@ -328,6 +329,7 @@ static void publish(play_feed *p)
     rp_frame frame;
     p->published = now();
     p->followed = false;
+    p->owed = !slot;
     if (!slot)
         return;
     play_clock clock = play_clock_start();
@@ -620,7 +622,7 @@ static void *simulate(void *context)
                 p->steps_asked--;
             keep_pace(p);
         }
-        if (stepped && (p->paused || due(p)))
+        if (stepped ? p->paused || due(p) : p->owed)
             publish(p);
         if (now() - p->stated >= 1.0 / STATE_HZ) {
             say_state(p);
