@@ -319,16 +319,18 @@ static void *send_all(void *context)
         feed_request r = { .frame = -1, .wish = c->wish, .seen = seen };
         r.wish.stride = r.wish.stride > c->thin ? r.wish.stride : c->thin;
         bool due = c->feed->live ? c->ready && !(idle && wakes == c->wakes) : c->want_count > 0;
-        wakes = c->wakes;
         if (text) {
             c->texts = text->next;
             c->text_count--;
-        } else if (due && !c->feed->live) {
-            r.frame = c->wants[0];
-            memmove(c->wants, c->wants + 1, (size_t)--c->want_count * sizeof *c->wants);
         } else if (!due) {
             pthread_cond_wait(&c->wake, &c->lock);
             continue;
+        } else {
+            wakes = c->wakes; /* not with a text: the frame that was told of is still to be looked for */
+            if (!c->feed->live) {
+                r.frame = c->wants[0];
+                memmove(c->wants, c->wants + 1, (size_t)--c->want_count * sizeof *c->wants);
+            }
         }
         pthread_mutex_unlock(&c->lock);
         bool sent = false;
