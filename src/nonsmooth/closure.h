@@ -54,7 +54,7 @@
  * slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`; `repose validate vertical-chute`). Grains at
  * an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
 
-/* Of the solver: mass that a node before a body lends to the one behind it, at most, as a part of its own: it keeps three quarters (dual_contact_dim.c,
+/* Of the solver: mass that a node before a body lends to the one behind it, at most, as a part of its own: it keeps three quarters (dual_tie_dim.c,
  * `lend`; `whole_room`; `repose validate wall-thrust`). */
 #define DU_LENT 0.125
 
