@@ -94,12 +94,15 @@ typedef struct du_contacts {
 
 typedef struct du_warm {
     int64_t count, capacity;
-    int32_t (*node)[3];
+    double *place;              /* 3 each: lattice coordinates of the base node, and the way that the grains went since */
     double *stress;             /* NS_S each: coefficients of chi, without cohesion */
     double *viscous;            /* NS_S each: the viscous part, which is not in `stress` */
     int64_t contact_count, contact_capacity;
-    int32_t (*contact_node)[4]; /* and surface × DU_SIDES + side */
+    double *contact_place;      /* 6 each: place in cells as carried, normal */
+    int32_t (*contact_side)[2]; /* surface, side */
     double *contact;            /* 3 each: force */
+    double *nearest;            /* scratch of the start: contact, distance of the one it starts from */
+    int64_t nearest_capacity;
 } du_warm;
 
 typedef struct du_best {        /* iterate with the least residual, kept when the solve takes long */
@@ -135,7 +138,8 @@ typedef struct dual {
     du_stress *stress;
     uint64_t *active;           /* block: bits of the stresses in use */
     double *partial;            /* block, DU_SUMS: sums of the solver */
-    double *smooth[2];          /* scratch of the start, output and mu(I): stress, NS_S + 1 */
+    double *smooth[2];          /* scratch of output and mu(I): stress, NS_S + 1 */
+    double *kept;               /* scratch of the start: stress, 2 NS_S + 1 */
     double *bulk;               /* scratch: particle, V / phi_max */
     int64_t bulk_capacity;
     du_contacts contacts;
@@ -333,6 +337,7 @@ void DU(start_free)(dual *y, const rp__world *world);
 
 /* dual_warm_dim.c */
 void DU(place_warm)(dual *y);
+rp_result DU(reserve_warm_contacts)(dual *y);
 void DU(place_warm_contacts)(dual *y, double dt);
 rp_result DU(keep_warm)(dual *y, double dt);
 rp_result DU(save)(const void *state, rp_state *out);

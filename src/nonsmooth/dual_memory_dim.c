@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { ARRAYS = 24 };
+enum { ARRAYS = 25 };
 
 typedef struct slot {
     void **array;
@@ -39,6 +39,7 @@ static void list(dual *y, slot *s)
         { (void **)&y->partial, sizeof(double), DU_SUMS, 0 },
         { (void **)&y->smooth[0], sizeof(double), n * (NS_S + 1), 0 },
         { (void **)&y->smooth[1], sizeof(double), n * (NS_S + 1), 0 },
+        { (void **)&y->kept, sizeof(double), n * (2 * NS_S + 1), 0 },
         { (void **)&y->contacts.first, sizeof(int64_t), 1, 1 },
         { (void **)&y->best.u, sizeof(double), NS_PAD * n, 0 },
     };
@@ -87,7 +88,8 @@ void DU(release)(dual *y)
     free_blocks(y);
     RP_D(rp__grid_free)(&y->grid);
     void *others[] = { y->rooms, y->bulk, y->contacts.list, y->contacts.free, y->contacts.body_velocity, y->contacts.body_previous,
-                       y->contacts.body_inverse, y->warm.node, y->warm.stress, y->warm.viscous, y->warm.contact_node, y->warm.contact,
+                       y->contacts.body_inverse, y->warm.place, y->warm.stress, y->warm.viscous, y->warm.contact_place, y->warm.contact_side,
+                       y->warm.contact, y->warm.nearest,
                        y->best.impulse, y->best.body, y->best.lambda, y->lanes.group, y->lanes.member, y->lanes.slot,
                        y->lanes.g, y->lanes.viscous, y->lanes.wide,
                        y->wide, y->full, y->plain, y->orientation, y->view_data };

@@ -132,6 +132,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     DU(find_scale)(y);
     RP_LAP(&world->phases, "prepare", t);
     RP_TRY(DU(find_contacts)(y, world, dt));
+    RP_TRY(DU(reserve_warm_contacts)(y));
     DU(place_warm_contacts)(y, dt);
     RP_LAP(&world->phases, "contacts", t);
     stats->volume_error = DU(volume_error)(y);

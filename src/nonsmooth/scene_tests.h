@@ -60,6 +60,37 @@ static inline void scene_begin(scene *s, int dim, double h, const int cells[3], 
     assert_int_equal(rp_params_create("nonsmooth", &s->params), RP_OK);
 }
 
+/* A plane that sticks, `height` above the lower wall, which slips then; it rises with `speed`, and so do the grains. */
+typedef struct rising_floor {
+    rp_shape *plane;
+    rp_motion *motion;
+    rp_body_def body;
+} rising_floor;
+
+static inline void rising_floor_begin(rising_floor *f, scene *s, double height, double speed)
+{
+    const int up = s->def.dim - 1;
+    double point[3] = { 0 }, normal[3] = { 0 };
+    char text[64];
+    point[up] = height, normal[up] = 1;
+    snprintf(text, sizeof text, up == 1 ? "0, %g*t, 0" : "0, 0, %g*t", speed);
+    assert_int_equal(rp_shape_plane(point, normal, &f->plane), RP_OK);
+    assert_int_equal(rp_motion_expression(text, &f->motion), RP_OK);
+    f->body = rp_default_body_def();
+    f->body.name = "floor", f->body.shape = f->plane, f->body.motion = f->motion;
+    f->body.surface.kind = RP_STICK;
+    s->def.wall[2 * up].kind = RP_SLIP;
+    s->grains[0].velocity[up] = speed;
+    s->def.bodies = &f->body;
+    s->def.body_count = 1;
+}
+
+static inline void rising_floor_end(rising_floor *f)
+{
+    rp_shape_release(f->plane);
+    rp_motion_release(f->motion);
+}
+
 static inline void scene_set(scene *s, const char *name, const char *value)
 {
     assert_int_equal(rp_params_set(s->params, name, value), RP_OK);

@@ -531,22 +531,11 @@ static double riding(double speed)
     const double from[3] = { 0, 4, 0 }, to[3] = { 12, 14, 1 };
     scene s;
     rp_step_stats stats;
-    rp_shape *floor;
-    rp_motion *motion;
-    char text[64];
-    double point[3] = { 0, 4 * 0.02, 0 }, up[3] = { 0, 1, 0 }, sum = 0, mass = 0;
+    rising_floor floor;
+    double sum = 0, mass = 0;
     scene_begin(&s, 2, 0.02, cells, from, to);
     s.grains[0].sampling = RP_JITTERED;
-    s.grains[0].velocity[1] = speed;
-    s.def.wall[2].kind = RP_SLIP;
-    snprintf(text, sizeof text, "0, %g*t, 0", speed);
-    assert_int_equal(rp_shape_plane(point, up, &floor), RP_OK);
-    assert_int_equal(rp_motion_expression(text, &motion), RP_OK);
-    rp_body_def body = rp_default_body_def();
-    body.name = "floor", body.shape = floor, body.motion = motion;
-    body.surface.kind = RP_STICK;
-    s.def.bodies = &body;
-    s.def.body_count = 1;
+    rising_floor_begin(&floor, &s, 4 * 0.02, speed);
     scene_start(&s);
     double made = 0, weight = 9.81 * 12 * 10 * 0.02 * 0.02 * s.material.density * s.material.volume_fraction;
     while (rp_sim_time(s.sim) < 2) {
@@ -560,8 +549,7 @@ static double riding(double speed)
     for (int64_t i = 0; i < n; i++)
         sum += m[i] * (u[i] * u[i] + (v[i] - speed) * (v[i] - speed)), mass += m[i];
     scene_end(&s);
-    rp_shape_release(floor);
-    rp_motion_release(motion);
+    rising_floor_end(&floor);
     return 0.5 * sum / (mass * 9.81 * 0.02);
 }
 
