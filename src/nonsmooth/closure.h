@@ -49,6 +49,10 @@
  * stirred_particles_stay_few. */
 #define NS_MANY 1.2
 
+/* 12. Particles in all, at most, in units of those that their volume had at birth: what a user may count on who asks for memory and time. Beyond, drawn-out
+ * particles are made rounder and not split. `merge: false` turns it off. Test: stirred_particles_stay_few. */
+#define NS_MOST 1.5
+
 /* Without a number: velocities outside the free surface go on as a line from those inside (`ties`; dual_tie_dim.c; test heaps_stand). Full room counts whole,
  * also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c, dual_contact_dim.c; test
  * slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`; `repose validate vertical-chute`). Grains at

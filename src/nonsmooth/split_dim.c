@@ -3,7 +3,9 @@
  * F_p has the squared semi-axes of the particle's ellipsoid as eigenvalues; a uniform ellipsoid has the second moment F / (d + 2).
  *
  * Split: when the longest semi-axis is split_ratio times the shortest and longer than the particle was at birth, and its volume is
- * at least 1/8 of the mean. The two halves of an ellipsoid have their centres at 3/8 a (3D) or 4/(3 pi) a (2D) along the axis: the
+ * at least 1/8 of the mean. Where that would make more than NS_MOST times the particles that the volume of all had at birth, those that would be split are
+ * made rounder instead, as splitting them and merging the halves with others would: particles stay few, however long grains are sheared.
+ * The two halves of an ellipsoid have their centres at 3/8 a (3D) or 4/(3 pi) a (2D) along the axis: the
  * children sit there (at most half a cell away), with half the volume and mass, the same velocity and gradient (a gradient found near
  * a node of little mass may be of any size: it must not become velocity), and the F that keeps the second moment. The first child keeps the
  * id, the second gets a new one.
@@ -312,6 +314,32 @@ static int64_t mark_long(ns_grains *y, const store *s, double usual)
     return wanted;
 }
 
+/* Makes the marked ones rounder instead, as merge_pair does. */
+static void round_marked(ns_grains *y, const store *s, int64_t count)
+{
+    const double round = sqrt(0.5 * y->params->split_ratio);
+    for (int64_t i = 0; i < count; i++) {
+        if (y->remove[i] != SPLITS)
+            continue;
+        double f[6] = { s->f[0][i], s->f[1][i], s->f[2][i], s->f[3][i], s->f[4][i], s->f[5][i] };
+        NS(clamp_ellipsoid)(f, s->size[i] / round, s->size[i] * round);
+        for (int c = 0; c < 6; c++)
+            s->f[c][i] = f[c];
+        y->remove[i] = 0;
+    }
+}
+
+/* How many there may be in all. */
+static int64_t most_particles(const ns_grains *y, const rp__world *world, double usual)
+{
+    const rp__particles *p = world->particles;
+    double volume = 0, limit = (double)world->def->particle_limit;
+    for (int64_t i = 0; i < p->count; i++)
+        volume += y->remove[i] & GONE ? 0 : p->volume[i];
+    double most = y->params->merge ? NS_MOST * volume / usual : limit;
+    return (int64_t)(most < limit ? most : limit);
+}
+
 /* Splits the marked ones of the first `count` particles into places from `to` on; halves stay in the domain and on their side of
  * bodies. */
 static int64_t split_marked(ns_grains *y, const rp__world *world, const store *s, int64_t count, int64_t to)
@@ -353,14 +381,13 @@ rp_result NS(split_and_merge)(ns_grains *y, const rp__world *world, int64_t *spl
     if (y->params->merge)
         *merged = merge_cells(y, world, &s, usual);
     int64_t wanted = y->params->split ? mark_long(y, &s, usual) : 0;
-    if (wanted && count + wanted <= world->def->particle_limit) {
+    if (count - *merged + wanted > most_particles(y, world, usual)) {
+        round_marked(y, &s, count);
+    } else if (wanted) {
         int64_t to;
         RP_TRY(rp__particles_append(p, wanted, &to)); /* room for all of them at once */
         s = look(y, p);
         *split = split_marked(y, world, &s, count, to);
-    } else {
-        for (int64_t i = 0; i < count; i++)
-            y->remove[i] &= GONE;
     }
     if (*merged) {
         if (!reserve_marks(y, p->count))
