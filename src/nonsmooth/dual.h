@@ -341,8 +341,8 @@ void DU(report_contacts)(dual *y, rp__world *world, double dt);
 /* dual_solver_dim.c: u and lambda. */
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report);
 
-/* dual_residual_dim.c: after the visits of a look, for the blocks from begin to end, the residuals of which lie in smooth[0]: means along the axes, one after the
- * other, from smooth[axis % 2] to the other; and what is in smooth[from] to the partial sums. */
+/* dual_residual_dim.c: after the visits of a look, for the blocks from begin to end, the residuals of which lie in smooth[0]: means along the axes, one after
+ * the other, from smooth[axis % 2] to the other; and what is in smooth[from] to the partial sums. */
 void DU(mean_residuals)(const dual *y, int axis, int64_t begin, int64_t end);
 void DU(add_residuals)(const dual *y, int from, int64_t begin, int64_t end);
 

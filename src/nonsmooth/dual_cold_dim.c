@@ -17,9 +17,9 @@ static bool is_carried(const dual *y, const column *c, int64_t i)
     return y->cut[last] != -1 || (i >= 0 && y->cut[i] == -2);
 }
 
-/* The stress of a dual cell is that at its node, also next to walls and to the surface, where dual cells are halves: the balance of the nodes beside asks for it.
- * The plane there carries the mass above, M for each unit of area: S = M |g_axis| I + M g_a (e_a e_axis + e_axis e_a), a the other axes. So beds and layers on
- * slopes begin in balance. Grains that do not touch carry nothing. Stresses are those in the grains. */
+/* The stress of a dual cell is that at its node, also next to walls and to the surface, where dual cells are halves: the balance of the nodes beside asks for
+ * it. The plane there carries the mass above, M for each unit of area: S = M |g_axis| I + M g_a (e_a e_axis + e_axis e_a), a the other axes. So beds and layers
+ * on slopes begin in balance. Grains that do not touch carry nothing. Stresses are those in the grains. */
 static void lay(dual *y, const column *c, int64_t i)
 {
     static const double none[NS_S] = { 0 };

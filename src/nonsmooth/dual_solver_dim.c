@@ -6,9 +6,9 @@
  * those of the unrelaxed change; the one that ends the solve is taken at velocities and stresses as they are returned, and counts what pushes
  * (dual_residual_dim.c).
  *
- * A step without a last one to start from lays the weight of the grains on those below (dual_cold_dim.c), and finds the impulses of walls, bodies and ties that
- * go with these stresses before the first sweep over all. From no stress at all everything slides at first, at a friction that is wrong everywhere, and it takes
- * thousands of sweeps to stop it. */
+ * A step without a last one to start from lays the weight of the grains on those below (dual_cold_dim.c), and finds the impulses of walls, bodies and ties
+ * that go with these stresses before the first sweep over all. From no stress at all everything slides at first, at a friction that is wrong everywhere, and it
+ * takes thousands of sweeps to stop it. */
 #include "nonsmooth/closure.h"
 #include "nonsmooth/contact.h"
 #include "nonsmooth/dual.h"
