@@ -292,16 +292,6 @@ static inline double du_bound_of(const du_stress *s)
     return s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex);
 }
 
-/* The square of a residual, to the sums of a block. */
-static inline void du_add_square(double *sums, double square, double strict)
-{
-    double calm = square * strict * strict;
-    sums[DU_SQUARES] += square;
-    sums[DU_CALM_SQUARES] += calm;
-    sums[DU_LARGEST] = square > sums[DU_LARGEST] ? square : sums[DU_LARGEST];
-    sums[DU_CALM_LARGEST] = calm > sums[DU_CALM_LARGEST] ? calm : sums[DU_CALM_LARGEST];
-}
-
 /* dual_memory_dim.c */
 rp_result DU(reserve)(dual *y, int64_t particles);
 void DU(release)(dual *y);

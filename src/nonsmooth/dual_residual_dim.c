@@ -5,7 +5,9 @@
  * from dual cell to dual cell, k = pi, exerts no force along that axis and a third of it along the others. It moves no grain and is not determined, and for
  * the sweeps it is as slow as the longest waves. So residuals are measured as means with these weights, [1 4 1] / 6 along each axis: long waves count whole,
  * what alternates along one, two or three axes a third, a ninth, a twenty-seventh, which is not less than the force it has. Where there is no dual cell beside,
- * the mean is over those that are there. */
+ * the mean is over those that are there.
+ *
+ * Rest is judged by the residuals as they are: grains come to rest sooner when all waves are gone. */
 #include "nonsmooth/dual.h"
 
 enum { WIDTH = NS_S + 1, MIDDLE = 4 }; /* coefficients of chi and the sum of the weights; the weight of the dual cell itself, in those of the two beside */
@@ -35,9 +37,11 @@ void DU(add_residuals)(const dual *y, int from, int64_t begin, int64_t end)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
             const double *r = y->smooth[from] + WIDTH * i;
-            double square = 0;
+            double square = 0, *sums = y->partial + DU_SUMS * b;
             for (int c = 0; c < NS_S; c++)
                 square += r[c] * r[c];
-            du_add_square(y->partial + DU_SUMS * b, square / (r[NS_S] * r[NS_S]), y->stress[i].strict);
+            square /= r[NS_S] * r[NS_S];
+            sums[DU_SQUARES] += square;
+            sums[DU_LARGEST] = square > sums[DU_LARGEST] ? square : sums[DU_LARGEST];
         }
 }

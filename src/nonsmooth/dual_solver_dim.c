@@ -129,6 +129,15 @@ static void push(const dual *y, int64_t i, ns_four *tile, const int32_t *at)
     scatter(g, factor, h, tile, at);
 }
 
+static void add_square(double *sums, double square, double strict)
+{
+    double calm = square * strict * strict;
+    sums[DU_SQUARES] += square;
+    sums[DU_CALM_SQUARES] += calm;
+    sums[DU_LARGEST] = square > sums[DU_LARGEST] ? square : sums[DU_LARGEST];
+    sums[DU_CALM_LARGEST] = calm > sums[DU_CALM_LARGEST] ? calm : sums[DU_CALM_LARGEST];
+}
+
 /* The velocity of a node of the tile, in its lane. */
 NS_INLINE double *in_lane(du_tile *tile, int t, int a, int lane)
 {
@@ -150,7 +159,7 @@ static void visit_contact(const sweep *w, du_contact *c, du_tile *tile, int lane
         d[a] = to[a] - from[a];
         square += d[a] * d[a];
     }
-    du_add_square(sums, square * w->impulse_unit * w->impulse_unit, c->strict);
+    add_square(sums, square * w->impulse_unit * w->impulse_unit, c->strict);
     sums[DU_BARE] += square * w->impulse_unit * w->impulse_unit;
     if (w->look)
         return;

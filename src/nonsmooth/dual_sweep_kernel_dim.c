@@ -352,14 +352,19 @@ typedef struct totals {
     du_v sum[DU_SUMS];
 } totals;
 
+NS_INLINE void count_calm(const du_slot *s, du_v square, totals *t)
+{
+    du_v calm = square * s->strict * s->strict;
+    t->sum[DU_CALM_SQUARES] += calm;
+    t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
+}
+
 NS_INLINE void count_square(const du_slot *s, du_v square, totals *t)
 {
     square *= s->weight * s->weight;
-    du_v calm = square * s->strict * s->strict;
     t->sum[DU_SQUARES] += square;
-    t->sum[DU_CALM_SQUARES] += calm;
     t->sum[DU_LARGEST] = select_lanes(square > t->sum[DU_LARGEST], square, t->sum[DU_LARGEST]);
-    t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
+    count_calm(s, square, t);
 }
 
 /* `gamma` without the gap. */
@@ -369,6 +374,15 @@ NS_INLINE void count_strain(const du_slot *s, const du_v *gamma, totals *t)
     for (int k = 1; k < NS_S; k++)
         all += gamma[k] * gamma[k];
     t->sum[DU_STRAINS] += scale * scale * all;
+}
+
+/* At a look: what pushes is counted from the residuals themselves (dual_residual_dim.c), rest here. */
+NS_INLINE void count_look(const du_slot *s, du_v square, const du_v *strain, totals *t)
+{
+    square *= s->weight * s->weight;
+    t->sum[DU_BARE] += square;
+    count_calm(s, square, t);
+    count_strain(s, strain, t);
 }
 
 /* What the law asks of a stress and what is done: from, to, the relaxed change. */
@@ -514,8 +528,7 @@ NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *
         tensor(s, change, m);
         turn_out(s->r, m, h);
         chi_coefficients(h, residual);
-        t->sum[DU_BARE] += s->weight * s->weight * square;
-        count_strain(s, strain, t);
+        count_look(s, square, strain, t);
         return;
     }
     count_square(s, square, t);
@@ -570,8 +583,7 @@ static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, 
     if (manner->look) {
         for (int k = 0; k < NS_S; k++)
             residual[k] = s->weight * (by[k] + (v ? flow.to[k] - flow.from[k] : (du_v){ 0 }));
-        t->sum[DU_BARE] += s->weight * s->weight * square;
-        count_strain(s, strain, t);
+        count_look(s, square, strain, t);
         return;
     }
     count_square(s, square, t);
