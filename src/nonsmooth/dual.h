@@ -331,11 +331,20 @@ void DU(report_contacts)(dual *y, rp__world *world, double dt);
 /* dual_solver_dim.c: u and lambda. */
 rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *report);
 
+/* dual_residual_dim.c: after the visits of a look, for the blocks from begin to end, the residuals of which lie in smooth[0]: means along the axes, one after
+ * the other, from smooth[axis % 2] to the other; and what is in smooth[from] to the partial sums. */
+void DU(mean_residuals)(const dual *y, int axis, int64_t begin, int64_t end);
+void DU(add_residuals)(const dual *y, int from, int64_t begin, int64_t end);
+
+/* dual_cold_dim.c: stresses to start from when there was no step before. */
+void DU(start_cold)(dual *y, const rp__world *world);
+
 /* dual_free_dim.c: contacts with free bodies, one after the other. Returns the largest change and adds the squares, in units of stress. */
 double DU(free_contacts)(dual *y, const rp__world *world, double dt, double beta, bool apply, double *squares);
 void DU(start_free)(dual *y, const rp__world *world);
 
-/* dual_warm_dim.c */
+/* dual_warm_dim.c. start_from: a stress to start from, coefficients of chi without cohesion, into the frame and the cone of dual cell i. */
+void DU(start_from)(dual *y, int64_t i, const double *kept, const double *viscous);
 void DU(place_warm)(dual *y);
 rp_result DU(reserve_warm_contacts)(dual *y);
 void DU(place_warm_contacts)(dual *y, double dt);

@@ -12,8 +12,8 @@ enum {
 };
 
 /* Sums of a block over a sweep: squares of the residual and the largest, the same with rest in units of rho g h, how far the sweep turned against the
- * momentum, squares of the strain rate. */
-enum { DU_SQUARES, DU_LARGEST, DU_UPHILL, DU_CALM_SQUARES, DU_CALM_LARGEST, DU_STRAINS, DU_SUMS };
+ * momentum, squares of the strain rate; at a look the squares of the residual as the sweeps count it, without the means of dual_residual_dim.c. */
+enum { DU_SQUARES, DU_LARGEST, DU_UPHILL, DU_CALM_SQUARES, DU_CALM_LARGEST, DU_STRAINS, DU_BARE, DU_SUMS };
 
 typedef double du_v __attribute__((vector_size(8 * DU_LANES)));
 typedef int64_t du_mask __attribute__((vector_size(8 * DU_LANES)));
@@ -79,7 +79,6 @@ typedef struct du_tile {
 /* How a sweep goes. */
 typedef struct du_manner {
     double beta, omega;         /* momentum, relaxation */
-    bool fluid;                 /* without friction */
     bool look;                  /* residuals only: nothing moves */
 } du_manner;
 

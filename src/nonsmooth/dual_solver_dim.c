@@ -3,11 +3,12 @@
  * A visit:   from = lambda + beta (lambda - previous);   to = law(from);   lambda = from + omega (to - from)
  * and the velocities, which are linear in lambda, are extrapolated in the same way before each sweep. The momentum starts anew when the step
  * that the sweep made turns against that of the momentum, or the residual grows: friction is not the gradient of anything. Residuals are
- * those of the unrelaxed change; the one that ends the solve is taken at velocities and stresses as they are returned.
+ * those of the unrelaxed change; the one that ends the solve is taken at velocities and stresses as they are returned, and counts what pushes
+ * (dual_residual_dim.c).
  *
- * A step without a last one to start from finds the pressure first, as if the grains had no friction, and then the shear: with the pressure known the
- * cone seldom binds, and where grains rest the sweeps end. From no stress at all everything slides at first, at a friction that is wrong
- * everywhere, and it takes thousands of sweeps to stop it. */
+ * A step without a last one to start from lays the weight of the grains on those below (dual_cold_dim.c), and finds the impulses of walls, bodies and ties
+ * that go with these stresses before the first sweep over all. From no stress at all everything slides at first, at a friction that is wrong everywhere, and it
+ * takes thousands of sweeps to stop it. */
 #include "nonsmooth/closure.h"
 #include "nonsmooth/contact.h"
 #include "nonsmooth/dual.h"
@@ -23,13 +24,14 @@
 #define LEAST_MOMENTUM 6.0
 #define MOST_MOMENTUM 40.0
 #define JUDGE_EVERY 20    /* sweeps after which the momentum is judged by what it did */
-#define LOOK_EVERY 50     /* sweeps from one look at the true residual to the next, while the solve goes on */
+#define LOOK_EVERY 25     /* sweeps from one look at the true residual to the next, while the solve goes on */
 #define LOOK_SOON 10      /* and while that of the sweeps, which momentum carries ahead of the stresses, is small enough or AHEAD times that */
 #define AHEAD 1.5
-#define LOOK_CALM 20      /* and while only the residual of rest is too large; in the first steps LOOK_EVERY */
+#define LOOK_CALM 20      /* and while only the residual of rest is too large */
+#define EDGES_PART 10     /* of the sweeps, one in so many at most for contacts and ties alone */
 #define AT_REST                                                                                                                                 \
     0.01 /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
-#define AT_REST_PART 0.01 /* of the tolerances: for what rests, and for the pressure that a first step begins with */
+#define AT_REST_PART 0.01 /* of the tolerances: for what rests, and for the contacts that a first step begins with */
 #define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
 
 typedef struct sweep {
@@ -41,11 +43,12 @@ typedef struct sweep {
     double most, judged;        /* largest t just now; the mean residual when it was last judged */
     double mean, largest;       /* of the last sweep or look, in units of the typical stress */
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
+    double ratio;               /* at the last look: by how much the mean would be larger were all waves to count alike, as they do in the sweeps */
     double calm_before;         /* calm_mean at the look before */
     double moving;              /* root of the mean square of the strain rate at the last look, in units of g dt / h */
     int64_t iterations, stresses, next_look, soon; /* soon: a look, if the tolerance seems to be reached */
     bool first;                 /* one of the first, short steps */
-    bool fluid;                 /* without friction: the first part of a first step */
+    bool edges;                 /* contacts and ties only: what a first step begins with */
     bool look, stop, converged, cancelled;
 } sweep;
 
@@ -157,6 +160,7 @@ static void visit_contact(const sweep *w, du_contact *c, du_tile *tile, int lane
         square += d[a] * d[a];
     }
     add_square(sums, square * w->impulse_unit * w->impulse_unit, c->strict);
+    sums[DU_BARE] += square * w->impulse_unit * w->impulse_unit;
     if (w->look)
         return;
     memcpy(c->previous, c->impulse, sizeof c->impulse);
@@ -180,7 +184,7 @@ static void stencil_of(const dual *y, int local, int32_t *at)
 static void sweep_group(const sweep *w, const du_group *group)
 {
     const dual *y = w->y;
-    const du_manner manner = { .beta = w->beta, .omega = w->omega, .fluid = w->fluid, .look = w->look };
+    const du_manner manner = { .beta = w->beta, .omega = w->omega, .look = w->look };
     double sums[DU_LANES * DU_SUMS] = { 0 };
     du_tile tile;
     DU(load_tile)(y, group, &tile);
@@ -188,7 +192,8 @@ static void sweep_group(const sweep *w, const du_group *group)
         for (int64_t k = y->contacts.first[group->block[l]]; k < y->contacts.first[group->block[l] + 1]; k++)
             if (y->contacts.list[k].free_body < 0)
                 visit_contact(w, &y->contacts.list[k], &tile, l, sums + l * DU_SUMS);
-    DU(sweep_group)(y, group, &manner, &tile, sums);
+    if (!w->edges)
+        DU(sweep_group)(y, group, &manner, &tile, sums);
     if (!w->look)
         DU(store_tile)(y, group, &tile);
     for (int l = 0; l < DU_LANES && group->block[l] >= 0; l++)
@@ -244,6 +249,7 @@ static void collect(sweep *w)
         const double *p = y->partial + DU_SUMS * b;
         sums[DU_SQUARES] += p[DU_SQUARES];
         sums[DU_UPHILL] += p[DU_UPHILL];
+        sums[DU_BARE] += p[DU_BARE];
         sums[DU_LARGEST] = p[DU_LARGEST] > sums[DU_LARGEST] ? p[DU_LARGEST] : sums[DU_LARGEST];
         sums[DU_CALM_SQUARES] += p[DU_CALM_SQUARES];
         sums[DU_STRAINS] += p[DU_STRAINS];
@@ -251,7 +257,7 @@ static void collect(sweep *w)
     }
     if (y->contacts.free_count) {
         double squares = 0, most = DU(free_contacts)(w->y, w->world, w->dt, w->look ? 0 : w->beta, !w->look, &squares);
-        sums[DU_SQUARES] += squares, sums[DU_CALM_SQUARES] += squares;
+        sums[DU_SQUARES] += squares, sums[DU_CALM_SQUARES] += squares, sums[DU_BARE] += squares;
         sums[DU_LARGEST] = most * most > sums[DU_LARGEST] ? most * most : sums[DU_LARGEST];
     }
     double count = w->stresses > 0 ? (double)w->stresses : 1;
@@ -260,6 +266,8 @@ static void collect(sweep *w)
     w->calm_mean = sqrt(sums[DU_CALM_SQUARES] / count) / y->stress_scale;
     w->calm_largest = sqrt(sums[DU_CALM_LARGEST]) / y->stress_scale;
     w->uphill = sums[DU_UPHILL];
+    if (w->look)
+        w->ratio = sums[DU_BARE] > sums[DU_SQUARES] ? sqrt(sums[DU_BARE] / sums[DU_SQUARES]) : 1;
     if (w->look && y->gravity > 0)
         w->moving = sqrt(sums[DU_STRAINS] / count) * y->lattice.h / (y->gravity * w->dt);
 }
@@ -323,14 +331,9 @@ static void decide(sweep *w)
     if (w->iterations % JUDGE_EVERY == 0)
         judge_momentum(w);
     w->last = w->mean;
-    if (w->fluid && (small_enough(w, AT_REST_PART) || 4 * w->iterations >= p->max_iterations)) {
-        w->fluid = false;
-        w->t = 1, w->beta = 0, w->last = w->judged = INFINITY;
-        return;
-    }
     w->cancelled = w->world->cancel && *w->world->cancel;
     w->stop = w->cancelled || w->iterations >= p->max_iterations;
-    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= w->soon && small_enough(w, AHEAD));
+    w->look = w->stop || w->iterations >= w->next_look || (w->iterations >= w->soon && small_enough(w, AHEAD * w->ratio));
 }
 
 /* The typical stress: the weight of the grains, or the mean pressure just now. A body that comes to them at once presses with many times their weight, and
@@ -360,12 +363,42 @@ static void judge(sweep *w)
     w->calm_before = w->converged ? w->calm_mean : INFINITY;
     w->look = false;
     w->next_look = w->iterations + LOOK_EVERY;
-    w->soon = w->iterations + (!w->converged ? LOOK_SOON : w->first ? LOOK_EVERY : LOOK_CALM);
+    w->soon = w->iterations + (w->converged ? LOOK_CALM : LOOK_SOON);
+}
+
+/* The residuals of a look, those of the elements of the paper as they are. */
+static void count_residuals(const sweep *w, rp__exec_team *team, int worker)
+{
+    const dual *y = w->y;
+    int64_t begin, end;
+    int axes = y->trilinear ? 0 : RP_DIM;
+    share(0, y->grid.blocks, worker, rp__exec_team_size(team), &begin, &end);
+    for (int axis = 0; axis < axes; axis++) {
+        DU(mean_residuals)(y, axis, begin, end);
+        rp__exec_team_barrier(team);
+    }
+    DU(add_residuals)(y, axes % 2, begin, end);
+    rp__exec_team_barrier(team);
+}
+
+/* Worker 0 after a sweep over contacts and ties alone. */
+static void decide_edges(sweep *w, int64_t sweeps)
+{
+    collect(w);
+    w->cancelled = w->world->cancel && *w->world->cancel;
+    w->edges = !w->cancelled && EDGES_PART * sweeps < w->y->params->max_iterations && !small_enough(w, AT_REST_PART);
 }
 
 static void iterate(void *context, rp__exec_team *team, int worker)
 {
     sweep *w = context;
+    for (int64_t k = 1; w->edges; k++) {
+        extrapolate(w, team, worker);
+        one_sweep(w, team, worker);
+        if (worker == 0)
+            decide_edges(w, k);
+        rp__exec_team_barrier(team);
+    }
     for (;;) {
         extrapolate(w, team, worker);
         one_sweep(w, team, worker);
@@ -375,6 +408,7 @@ static void iterate(void *context, rp__exec_team *team, int worker)
         if (!w->look)
             continue;
         one_sweep(w, team, worker);
+        count_residuals(w, team, worker);
         if (worker == 0)
             judge(w);
         rp__exec_team_barrier(team);
@@ -468,16 +502,19 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
                 .omega = RELAXED,
                 .most = FIRST_MOMENTUM,
                 .judged = INFINITY,
+                .ratio = 1,
                 .calm_before = INFINITY,
                 .next_look = LOOK_EVERY,
                 .soon = y->params->min_iterations,
-                .fluid = y->warm.count == 0,
+                .edges = y->warm.count == 0,
                 .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     w.scale = y->stress_scale;
     y->best.residual = INFINITY, y->best.scale = 1;
     for (int64_t b = 0; b < y->grid.blocks; b++)
         w.stresses += __builtin_popcountll(y->active[b]);
+    if (w.edges)
+        DU(start_cold)(y, world);
     rp__exec_colors(y->grid.colours, y->grid.colour_first, y->grid.colour_items, 1, start_block, &w);
     DU(start_free)(y, world);
     memcpy(y->nodes.previous, y->nodes.u, (size_t)y->grid.blocks * RP_BLOCK_NODES * NS_PAD * sizeof(double));

@@ -313,11 +313,11 @@ NS_INLINE void shear_alone(const operator *f, const du_v *gamma, const du_v *fro
 }
 
 /* The rounded apex |lambda_T| <= mu sqrt(lambda_N^2 + c^2) is the cone shifted by c' = sqrt(lambda_N^2 + c^2) - lambda_N, taken at the present stress. */
-NS_INLINE void local_law(const du_slot *s, const operator *f, bool fluid, const du_v *gamma, du_v *from, du_v *to)
+NS_INLINE void local_law(const du_slot *s, const operator *f, const du_v *gamma, du_v *from, du_v *to)
 {
     du_mask rounded = s->apex > 0;
-    if (fluid || !any_lane(rounded)) {
-        cone_law(f, gamma, from, fluid ? all_lanes(0) : s->mu, to);
+    if (!any_lane(rounded)) {
+        cone_law(f, gamma, from, s->mu, to);
         return;
     }
     du_v n = select_lanes(from[0] > 0, from[0], all_lanes(0));
@@ -332,7 +332,7 @@ NS_INLINE void local_law(const du_slot *s, const operator *f, bool fluid, const 
 }
 
 /* The linearised law, lane by lane: for comparison, not for speed. */
-static void box_law(const du_slot *s, const du_wide *wide, bool fluid, const du_v *gamma, const du_v *from, du_v *to)
+static void box_law(const du_slot *s, const du_wide *wide, const du_v *gamma, const du_v *from, du_v *to)
 {
     for (int l = 0; l < DU_LANES; l++) {
         double w[NS_S * NS_S], strain[NS_S], start[NS_S], end[NS_S];
@@ -340,7 +340,7 @@ static void box_law(const du_slot *s, const du_wide *wide, bool fluid, const du_
             w[k] = wide->full[k][l];
         for (int k = 0; k < NS_S; k++)
             strain[k] = gamma[k][l], start[k] = from[k][l];
-        ns_law_box(w, strain, start, fluid ? 0 : s->mu[l], end);
+        ns_law_box(w, strain, start, s->mu[l], end);
         for (int k = 0; k < NS_S; k++)
             to[k][l] = end[k];
     }
@@ -352,14 +352,19 @@ typedef struct totals {
     du_v sum[DU_SUMS];
 } totals;
 
+NS_INLINE void count_calm(const du_slot *s, du_v square, totals *t)
+{
+    du_v calm = square * s->strict * s->strict;
+    t->sum[DU_CALM_SQUARES] += calm;
+    t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
+}
+
 NS_INLINE void count_square(const du_slot *s, du_v square, totals *t)
 {
     square *= s->weight * s->weight;
-    du_v calm = square * s->strict * s->strict;
     t->sum[DU_SQUARES] += square;
-    t->sum[DU_CALM_SQUARES] += calm;
     t->sum[DU_LARGEST] = select_lanes(square > t->sum[DU_LARGEST], square, t->sum[DU_LARGEST]);
-    t->sum[DU_CALM_LARGEST] = select_lanes(calm > t->sum[DU_CALM_LARGEST], calm, t->sum[DU_CALM_LARGEST]);
+    count_calm(s, square, t);
 }
 
 /* `gamma` without the gap. */
@@ -369,6 +374,15 @@ NS_INLINE void count_strain(const du_slot *s, const du_v *gamma, totals *t)
     for (int k = 1; k < NS_S; k++)
         all += gamma[k] * gamma[k];
     t->sum[DU_STRAINS] += scale * scale * all;
+}
+
+/* At a look: what pushes is counted from the residuals themselves (dual_residual_dim.c), rest here. */
+NS_INLINE void count_look(const du_slot *s, du_v square, const du_v *strain, totals *t)
+{
+    square *= s->weight * s->weight;
+    t->sum[DU_BARE] += square;
+    count_calm(s, square, t);
+    count_strain(s, strain, t);
 }
 
 /* What the law asks of a stress and what is done: from, to, the relaxed change. */
@@ -459,48 +473,6 @@ NS_INLINE void end_viscous(const du_slot *s, const du_v *w, const du_viscous *v,
         q->to[k] = -v->ratio * (gamma[k] + more[k]);
 }
 
-/* A visit in the frame of the operator. */
-NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
-{
-    du_v h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], gamma[NS_S], strain[NS_S], change[NS_S], by[NS_S];
-    step q, flow;
-    double beta = manner->look ? 0 : manner->beta;
-    const operator f = { s->s, s->a, RP_DIM - 1, s->nn, &s->root };
-    gather(s, g, tile, at, h);
-    turn_in(s->r, h, m);
-    coefficients(s, m, gamma);
-    for (int k = 0; k < NS_S; k++)
-        strain[k] = gamma[k];
-    if (v)
-        begin_viscous(s, NULL, v, beta, gamma, &flow);
-    gamma[0] += s->k;
-    begin(&q, s->lambda, s->previous, beta);
-    local_law(s, &f, manner->fluid && !manner->look, gamma, q.from, q.to);
-    du_v square = square_of(&q);
-    if (v) {
-        gamma[0] -= s->k;
-        for (int k = 0; k < NS_S; k++)
-            by[k] = q.to[k] - q.from[k];
-        end_viscous(s, NULL, v, by, gamma, &flow);
-        square += square_of(&flow);
-    }
-    count_square(s, square, t);
-    if (manner->look) {
-        count_strain(s, strain, t);
-        return;
-    }
-    du_v omega = relaxation(&q, manner);
-    take(&q, omega, s->lambda, s->previous, change, t);
-    if (v) {
-        take(&flow, omega, v->stress, v->previous, by, t);
-        for (int k = 0; k < NS_S; k++)
-            change[k] += by[k];
-    }
-    tensor(s, change, m);
-    turn_out(s->r, m, h);
-    scatter(s, g, h, tile, at);
-}
-
 /* chi and its inverse in lanes: ns_chi_tensor, ns_chi_coefficients. */
 NS_INLINE void chi_tensor(const du_v *r, du_v *h)
 {
@@ -525,14 +497,60 @@ NS_INLINE void chi_coefficients(const du_v *h, du_v *r)
 #endif
 }
 
+/* A visit in the frame of the operator. A look moves nothing: it gives the residual as coefficients of chi, times its weight. */
+NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t, du_v *residual)
+{
+    du_v h[RP_DIM * RP_DIM], m[RP_DIM * RP_DIM], gamma[NS_S], strain[NS_S], change[NS_S], by[NS_S];
+    step q, flow;
+    double beta = manner->look ? 0 : manner->beta;
+    const operator f = { s->s, s->a, RP_DIM - 1, s->nn, &s->root };
+    gather(s, g, tile, at, h);
+    turn_in(s->r, h, m);
+    coefficients(s, m, gamma);
+    for (int k = 0; k < NS_S; k++)
+        strain[k] = gamma[k];
+    if (v)
+        begin_viscous(s, NULL, v, beta, gamma, &flow);
+    gamma[0] += s->k;
+    begin(&q, s->lambda, s->previous, beta);
+    local_law(s, &f, gamma, q.from, q.to);
+    du_v square = square_of(&q);
+    if (v) {
+        gamma[0] -= s->k;
+        for (int k = 0; k < NS_S; k++)
+            by[k] = q.to[k] - q.from[k];
+        end_viscous(s, NULL, v, by, gamma, &flow);
+        square += square_of(&flow);
+    }
+    if (manner->look) {
+        for (int k = 0; k < NS_S; k++)
+            change[k] = s->weight * (q.to[k] - q.from[k] + (v ? flow.to[k] - flow.from[k] : (du_v){ 0 }));
+        tensor(s, change, m);
+        turn_out(s->r, m, h);
+        chi_coefficients(h, residual);
+        count_look(s, square, strain, t);
+        return;
+    }
+    count_square(s, square, t);
+    du_v omega = relaxation(&q, manner);
+    take(&q, omega, s->lambda, s->previous, change, t);
+    if (v) {
+        take(&flow, omega, v->stress, v->previous, by, t);
+        for (int k = 0; k < NS_S; k++)
+            change[k] += by[k];
+    }
+    tensor(s, change, m);
+    turn_out(s->r, m, h);
+    scatter(s, g, h, tile, at);
+}
+
 /* A visit under a law without a frame: strains go in by e, stresses come out by its transpose (wide.h). */
 static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, bool linearised, const du_manner *manner, du_tile *tile, const int32_t *at,
-                       totals *t)
+                       totals *t, du_v *residual)
 {
     du_v h[RP_DIM * RP_DIM], gamma[NS_S], strain[NS_S], turned[NS_S], change[NS_S], by[NS_S];
     step q, flow;
     double beta = manner->look ? 0 : manner->beta;
-    bool fluid = manner->fluid && !manner->look;
     const operator f = { wide->s, wide->a, NS_T, s->nn, &s->root };
     gather(s, g, tile, at, h);
     chi_coefficients(h, gamma);
@@ -548,9 +566,9 @@ static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, 
     }
     begin(&q, s->lambda, s->previous, beta);
     if (linearised)
-        box_law(s, wide, fluid, turned, q.from, q.to);
+        box_law(s, wide, turned, q.from, q.to);
     else
-        local_law(s, &f, fluid, turned, q.from, q.to);
+        local_law(s, &f, turned, q.from, q.to);
     du_v square = square_of(&q), omega = relaxation(&q, manner);
     by[0] = q.to[0] - q.from[0];
     for (int j = 0; j < NS_T; j++) {
@@ -562,11 +580,13 @@ static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, 
         end_viscous(s, wide->plain, v, by, gamma, &flow);
         square += square_of(&flow);
     }
-    count_square(s, square, t);
     if (manner->look) {
-        count_strain(s, strain, t);
+        for (int k = 0; k < NS_S; k++)
+            residual[k] = s->weight * (by[k] + (v ? flow.to[k] - flow.from[k] : (du_v){ 0 }));
+        count_look(s, square, strain, t);
         return;
     }
+    count_square(s, square, t);
     take(&q, omega, s->lambda, s->previous, change, t);
     for (int k = 0; k < NS_S; k++)
         by[k] *= omega;
@@ -579,14 +599,26 @@ static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, 
     scatter(s, g, h, tile, at);
 }
 
-static void visit_plain(du_slot *s, const du_v *g, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
+static void visit_plain(du_slot *s, const du_v *g, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t, du_v *residual)
 {
-    visit(s, g, NULL, manner, tile, at, t);
+    visit(s, g, NULL, manner, tile, at, t, residual);
 }
 
-static void visit_viscous(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t)
+static void visit_viscous(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t, du_v *residual)
 {
-    visit(s, g, v, manner, tile, at, t);
+    visit(s, g, v, manner, tile, at, t, residual);
+}
+
+/* The residuals of a place to the dual cells of its lanes. */
+static void hand_out(const dual *y, const du_group *group, int local, const du_v *residual)
+{
+    for (int l = 0; l < DU_LANES && group->block[l] >= 0; l++) {
+        int64_t i = group->block[l] * RP_BLOCK_NODES + local;
+        double *to = y->smooth[0] + i * (NS_S + 1);
+        for (int k = 0; k < NS_S && du_in_use(y, i); k++)
+            to[k] = residual[k][l];
+        to[NS_S] = 1;
+    }
 }
 
 void DU(sweep_group)(const dual *y, const du_group *group, const du_manner *manner, du_tile *tile, double *sums)
@@ -596,16 +628,19 @@ void DU(sweep_group)(const dual *y, const du_group *group, const du_manner *mann
         du_slot *s = &y->lanes.slot[k];
         const du_v *g = s->g < 0 ? NULL : y->lanes.g + s->g;
         du_viscous *v = y->viscous ? &y->lanes.viscous[k] : NULL;
+        du_v residual[NS_S];
         int32_t at[NS_STENCIL];
         int base = du_tile_base(s->local);
         for (int n = 0; n < NS_STENCIL; n++)
             at[n] = y->tile_same[base + y->offset[n]];
         if (y->law != NS_LAW_ISOTROPIC)
-            visit_wide(s, g, &y->lanes.wide[k], v, y->law == NS_LAW_LINEARISED, manner, tile, at, &t);
+            visit_wide(s, g, &y->lanes.wide[k], v, y->law == NS_LAW_LINEARISED, manner, tile, at, &t, residual);
         else if (v)
-            visit_viscous(s, g, v, manner, tile, at, &t);
+            visit_viscous(s, g, v, manner, tile, at, &t, residual);
         else
-            visit_plain(s, g, manner, tile, at, &t);
+            visit_plain(s, g, manner, tile, at, &t, residual);
+        if (manner->look)
+            hand_out(y, group, s->local, residual);
     }
     for (int l = 0; l < DU_LANES; l++)
         for (int k = 0; k < DU_SUMS; k++) {

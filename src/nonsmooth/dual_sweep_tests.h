@@ -150,7 +150,7 @@ static double visit_ref(plain *p, int c, const du_manner *manner)
     product(inverse, w, soft);
     product(p->m[c], soft, half);
     product(half, p->m[c], own);
-    assert_int_equal(rp_friction_solve_contact(NS_S, RP_FRICTION_CONTACT_SCALAR, own, law, manner->fluid ? 0 : p->mu[c], to, &state), RP_OK);
+    assert_int_equal(rp_friction_solve_contact(NS_S, RP_FRICTION_CONTACT_SCALAR, own, law, p->mu[c], to, &state), RP_OK);
     times(p->m[c], to, all);
     times(w, all, moved);
     for (int i = 0; i < NS_S; i++)
@@ -380,7 +380,7 @@ static void free_dual(dual *y)
 
 static void sweeps_agree(kind what)
 {
-    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5 }, { .beta = 0.8, .omega = 0.5, .fluid = true },
+    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5 }, { .beta = 0.8, .omega = 0.5 },
                                          { .beta = 0.3, .omega = 0.7 } };
     _Alignas(64) static du_slot slot[CELLS];
     _Alignas(64) static du_v g[CELLS * WORDS];
@@ -486,9 +486,46 @@ static void rounded_apex_holds(void **state)
     free_dual(y);
 }
 
+/* The mean square of a residual in a periodic block, waves of four cells along `long_axes` of the axes and of two along `short_axes` others. */
+static double counted(int long_axes, int short_axes)
+{
+    enum { WIDTH = NS_S + 1 };
+    static const double slow[4] = { 1.4142135623730951, 0, -1.4142135623730951, 0 };
+    dual y = { .grid = { .blocks = 1 } };
+    double sums[DU_SUMS] = { 0 }, *smooth = calloc((size_t)2 * RP_BLOCK_NODES * WIDTH, sizeof *smooth);
+    uint64_t active = RP_DIM == 3 ? UINT64_MAX : UINT16_MAX;
+    y.stress = calloc(RP_BLOCK_NODES, sizeof *y.stress);
+    y.grid.neighbour = calloc(1, sizeof *y.grid.neighbour); /* the block is its own neighbour */
+    assert_true(smooth && y.stress && y.grid.neighbour);
+    y.active = &active, y.partial = sums, y.smooth[0] = smooth, y.smooth[1] = smooth + RP_BLOCK_NODES * WIDTH;
+    for (int i = 0; i < RP_BLOCK_NODES; i++) {
+        double value = 1;
+        for (int a = 0; a < long_axes + short_axes; a++) {
+            int at = i >> 2 * a & 3;
+            value *= a < long_axes ? slow[at] : at % 2 ? -1 : 1;
+        }
+        smooth[i * WIDTH + 1] = value, smooth[i * WIDTH + NS_S] = 1;
+    }
+    for (int axis = 0; axis < RP_DIM; axis++)
+        RP_D(rp__nonsmooth_dual_mean_residuals)(&y, axis, 0, 1);
+    RP_D(rp__nonsmooth_dual_add_residuals)(&y, RP_DIM % 2, 0, 1);
+    free(smooth), free(y.stress), free(y.grid.neighbour);
+    return sums[DU_SQUARES] / RP_BLOCK_NODES;
+}
+
+/* Residuals count by what they push with: (2 + cos k) / 3 of a wave along an axis. */
+static void what_alternates_pushes_less(void **state)
+{
+    (void)state;
+    for (int n = 0; n <= RP_DIM; n++)
+        for (int m = 0; n + m <= RP_DIM; m++)
+            assert_true(fabs(counted(n, m) - pow(4.0 / 9, n) * pow(1.0 / 9, m)) < 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_alternates_pushes_less),
         cmocka_unit_test(sweeps_are_those_of_plain_loops),
         cmocka_unit_test(rounded_apex_holds),
     };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A stress to start from, coefficients of chi without cohesion, into the frame and the cone of dual cell i. */
-static void start_from(dual *y, int64_t i, const double *kept, const double *viscous)
+void DU(start_from)(dual *y, int64_t i, const double *kept, const double *viscous)
 {
     du_stress *s = &y->stress[i];
     bool framed = y->law == NS_LAW_ISOTROPIC;
@@ -60,7 +60,7 @@ static void start_new(dual *y, int64_t i, const double *kept)
     for (int c = 0; c < NS_S && count > 0; c++)
         mean[c] /= count;
     if (count > 0)
-        start_from(y, i, mean, none);
+        DU(start_from)(y, i, mean, none);
 }
 
 /* The cell of the lattice at or below a place in cells, and how far beyond it the place lies; false where it cannot be a cell. */
@@ -122,7 +122,7 @@ void DU(place_warm)(dual *y)
             continue;
         for (int c = 0; c < 2 * NS_S; c++)
             of[c] /= of[2 * NS_S];
-        start_from(y, i, of, of + NS_S);
+        DU(start_from)(y, i, of, of + NS_S);
     }
     for (int64_t i = 0; i < count && !y->trilinear; i++)
         start_new(y, i, kept);

@@ -560,9 +560,39 @@ static void funnels_run_alike(void **state)
     assert_true(fabs(one - other) < 0.05 * one);
 }
 
+/* A layer at 0.9 of its angle: the first step begins with the stresses that hold it, and there is little left to find. From no stress it takes thousands of
+ * sweeps. */
+static void layers_begin_in_balance(void **state)
+{
+    (void)state;
+    for (int dim = 2; dim <= 3; dim++) {
+        const int cells[3] = { 4, dim == 2 ? 14 : 4, 14 };
+        const double from[3] = { 0, 0, 0 }, to[3] = { 4, dim == 2 ? 12 : 4, 12 }, tangent = 0.9 * 0.5;
+        scene s;
+        rp_step_stats stats;
+        int64_t sweeps = 0;
+        dual_begin(&s, dim, 0.05, cells, from, to);
+        for (int face = 0; face < 2 * (dim - 1); face++)
+            s.def.wall[face].kind = RP_PERIODIC;
+        s.def.wall[2 * (dim - 1)].kind = RP_STICK;
+        s.def.gravity[0] = 9.81 * tangent / sqrt(1 + tangent * tangent);
+        s.def.gravity[dim - 1] = -9.81 / sqrt(1 + tangent * tangent);
+        scene_start(&s);
+        for (int k = 0; k < 5; k++) {
+            scene_step(&s, &stats);
+            sweeps += stats.iterations;
+        }
+        print_message("%dD: %lld sweeps in the first five steps, %.2g of g dt\n", dim, (long long)sweeps, scene_fastest(&s) / (9.81 * 0.01));
+        assert_true(sweeps < 400);
+        assert_true(scene_fastest(&s) < 1e-5 * 9.81 * 0.01);
+        scene_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_begin_in_balance),
         cmocka_unit_test(corners_hold),
         cmocka_unit_test(funnels_run_alike),
         cmocka_unit_test(columns_rest),

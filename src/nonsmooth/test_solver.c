@@ -75,7 +75,7 @@ static void more_sweeps_are_never_worse(void **state)
             scene_set(&p.s, "tolerance_max", "1e6");
         }
         scene_start(&p.s);
-        if (!limit) { /* all go on from here: a first step looks for the pressure first, in a part of its limit */
+        if (!limit) { /* all go on from here: a first step begins with sweeps over contacts alone, in a part of its limit */
             for (int k = 0; k < 6; k++)
                 scene_step(&p.s, &stats);
             assert_int_equal(rp_sim_save(p.s.sim, &kept), RP_OK);
