@@ -49,17 +49,19 @@ static rp_result check_ply(const char *path)
     fclose(stream);
     if (!text)
         return RP_OUT_OF_MEMORY;
-    char *end = strstr(text, "end_header");
-    if (end)
-        *end = '\0';
-    for (const char *p = text; end && (p = strstr(p, "element")); p += 7) {
+    bool ended = false;
+    for (char *line = text, *next; *line && !ended; line = next) {
         double count = 0;
-        if (sscanf(p, "element %*63s %lf", &count) == 1)
+        next = line + strcspn(line, "\n\r");
+        next += strspn(next, "\n\r");
+        line += strspn(line, " \t");
+        ended = strncmp(line, "end_header", 10) == 0 && isspace((unsigned char)line[10]);
+        if (sscanf(line, "element %*63s %lf", &count) == 1)
             claimed = fmax(claimed, count);
     }
     rp__base_free(text);
-    if (!end)
-        return rp__base_fail(RP_BAD_FILE, "%s: the header of a PLY file ends with 'end_header', this one does not", path);
+    if (!ended)
+        return rp__base_fail(RP_BAD_FILE, "%s: the header of a PLY file ends with a line 'end_header', this one does not", path);
     if (claimed > bytes)
         return rp__base_fail(RP_BAD_FILE, "%s: its header speaks of %.0f elements, but the file has only %.0f bytes", path, claimed, bytes);
     return RP_OK;

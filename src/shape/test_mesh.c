@@ -193,6 +193,7 @@ static void hopeless_meshes_are_refused(void **state)
         { "short.stl", RP_BAD_FILE, "short.stl" },
         { "text.ply", RP_BAD_FILE, "text.ply" },
         { "endless.ply", RP_BAD_FILE, "end_header" },
+        { "midline.ply", RP_BAD_FILE, "a line 'end_header'" },
         { "many.ply", RP_BAD_FILE, "4000000000 elements" },
         { "foreign.xyz", RP_UNSUPPORTED, ".obj, .stl, .ply" },
         { "nothing.obj", RP_NOT_FOUND, "no such mesh" },
