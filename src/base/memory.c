@@ -73,7 +73,8 @@ void *rp__base_alloc(size_t size)
     size_t total = 0;
     void *block = NULL;
     if (size <= SIZE_MAX / 2) {
-        total = (size + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT;
+        /* an empty one has a byte, too: a pointer just behind a block is not one into it, and would be called lost */
+        total = ((size ? size : 1) + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT;
         if (number != (int64_t)atomic_load(&fail_at))
             block = raw_allocate(total);
     }
