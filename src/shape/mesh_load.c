@@ -49,7 +49,8 @@ typedef struct ply_header {
 
 static bool is_ply_type(const char *word)
 {
-    static const char *const known[] = { "char", "uchar", "short", "ushort", "int", "uint", "float", "double", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64" };
+    static const char *const known[] = { "char", "uchar", "short", "ushort", "int", "uint", "float", "double",
+                                         "int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64" };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(word, known[i]) == 0)
             return true;
