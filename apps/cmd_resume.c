@@ -3,6 +3,7 @@
 #include "threads.h"
 
 #include <math.h>
+#include <unistd.h>
 
 typedef struct resume_line {
     int threads;
@@ -19,6 +20,14 @@ static const option options[] = {
     { "--quiet", 'q', OPT_FLAG, AT(quiet), NULL, "no progress, only warnings and errors" },
     { 0 },
 };
+
+/* A run that ended before its first checkpoint has its scene. */
+static void say_how_to_begin_again(const char *folder)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/scene.yaml", folder) < (int)sizeof path && access(path, R_OK) == 0)
+        fprintf(stderr, "repose: it ended before its first checkpoint; begin again: repose run %s --output %s --overwrite\n", path, folder);
+}
 
 static int resume_main(int argc, char **argv)
 {
@@ -37,6 +46,8 @@ static int resume_main(int argc, char **argv)
     rp_result result = rp_output_resume(names.items[0], &output, &scene, &sim);
     if (result != RP_OK) {
         report_failure("", result);
+        if (result == RP_NOT_FOUND)
+            say_how_to_begin_again(names.items[0]);
         return EXIT_FAILED;
     }
     if (!line.quiet)

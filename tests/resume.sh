@@ -267,4 +267,12 @@ done
 mkdir empty
 resume empty 2> message.txt && fail "an empty folder was resumed"
 grep -q "holds no checkpoint" message.txt || fail "no sentence: $(cat message.txt)"
+grep -q "begin again" message.txt && fail "a folder without a scene cannot begin again: $(cat message.txt)"
+# A run that ended before its first checkpoint: the command that is told works, and from its own scene the run is the same.
+run early || fail "no run"
+rm -r early/checkpoints early/frames
+resume early 2> message.txt && fail "a run without a checkpoint was resumed"
+grep -q "begin again: repose run early/scene.yaml --output early --overwrite" message.txt || fail "no way to go on: $(cat message.txt)"
+"$REPOSE" run early/scene.yaml --output early --overwrite --quiet --threads 1 || fail "the run did not begin again"
+same early "begun again"
 echo "resumed to the byte: $stopped interrupted and $killed killed runs, among others; also:${others:- no other method}; a run takes $length ms"

@@ -58,6 +58,12 @@ int64_t rp__base_fail_allocation(int64_t nth)
     return (int64_t)atomic_exchange(&asked, 0);
 }
 
+/* Of a block with its header. An empty one has a byte, too: a pointer just behind a block is not one into it, and would be called lost. */
+static size_t whole_size(size_t size)
+{
+    return ((size ? size : 1) + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT;
+}
+
 static void *raw_allocate(size_t size)
 {
     const rp_allocator *from = current && current->allocator.allocate ? &current->allocator : &allocator;
@@ -73,7 +79,7 @@ void *rp__base_alloc(size_t size)
     size_t total = 0;
     void *block = NULL;
     if (size <= SIZE_MAX / 2) {
-        total = (size + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT;
+        total = whole_size(size);
         if (number != (int64_t)atomic_load(&fail_at))
             block = raw_allocate(total);
     }
@@ -123,7 +129,7 @@ void rp__base_free(void *pointer)
     rp_allocator from = ((const header *)block)->from;
     atomic_fetch_sub(&in_use, size);
     if (from.allocate)
-        from.release(from.context, block, (size + 2 * RP_ALIGNMENT - 1) / RP_ALIGNMENT * RP_ALIGNMENT);
+        from.release(from.context, block, whole_size(size));
     else
         free(block);
 }

@@ -155,7 +155,7 @@ rp_result rp__scene_groom(const rp__groom *m, const rp_shape *shape, const rp__p
         double at[3];
         rp__vec3_store(at, root);
         if (within && rp_shape_distance(within, at, NULL) > 0) {
-            if (++refused > 1000 * (m->count + 100))
+            if (++refused > 1000 * (k + 100)) /* of those tried so far: one that leaves nothing is told soon, however many are wanted */
                 result = rp__base_fail(RP_BAD_ARGUMENT, "'within' of a groom leaves (almost) nothing of its surface");
             continue;
         }

@@ -35,8 +35,68 @@ static bool known_format(const char *path)
     return false;
 }
 
-/* assimp believes the header of a PLY file: it makes room for any number of elements, though each takes at least a byte, and looks for
- * the end of a header that has none for ever. */
+/* ---- headers of PLY files ---- */
+
+/* assimp believes the header of a PLY file: it makes room for any number of elements, though each takes at least a byte, looks for the end of
+ * a header that has none for ever, and loses its way in memory where lines are none of the format or elements occur twice. */
+typedef struct ply_header {
+    double claimed; /* elements, of the most numerous */
+    int elements;
+    char names[8][32];
+    bool coordinates[3]; /* of the vertices */
+    bool ended;
+} ply_header;
+
+static bool is_ply_type(const char *word)
+{
+    static const char *const known[] = { "char", "uchar", "short", "ushort", "int", "uint", "float", "double",
+                                         "int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64" };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(word, known[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_ply_element(ply_header *header, const char *line)
+{
+    char name[32];
+    double count;
+    if (sscanf(line, "element %31s %lf", name, &count) != 2 || !(count >= 0) || header->elements == 8)
+        return false;
+    for (int i = 0; i < header->elements; i++)
+        if (strcmp(name, header->names[i]) == 0)
+            return false;
+    strcpy(header->names[header->elements++], name);
+    header->claimed = fmax(header->claimed, count);
+    return true;
+}
+
+static bool read_ply_property(ply_header *header, const char *line)
+{
+    char first[32] = "", second[32] = "", third[32] = "", fourth[32] = "";
+    int words = sscanf(line, "property %31s %31s %31s %31s", first, second, third, fourth);
+    if (strcmp(first, "list") == 0)
+        return header->elements > 0 && words == 4 && is_ply_type(second) && is_ply_type(third);
+    if (header->elements > 0 && strcmp(header->names[header->elements - 1], "vertex") == 0 && second[1] == '\0' && second[0] >= 'x' && second[0] <= 'z')
+        header->coordinates[second[0] - 'x'] = true;
+    return header->elements > 0 && words == 2 && is_ply_type(first);
+}
+
+/* A line of the header; false when it is none. */
+static bool read_ply_line(ply_header *header, const char *line, int number)
+{
+    size_t length = strcspn(line, " \t");
+    if (number == 0)
+        return strcmp(line, "ply") == 0;
+    if (length == 7 && strncmp(line, "element", 7) == 0)
+        return read_ply_element(header, line);
+    if (length == 8 && strncmp(line, "property", 8) == 0)
+        return read_ply_property(header, line);
+    header->ended = strcmp(line, "end_header") == 0;
+    return header->ended || (length == 6 && strncmp(line, "format", 6) == 0) || (length == 7 && strncmp(line, "comment", 7) == 0) ||
+           (length == 8 && strncmp(line, "obj_info", 8) == 0);
+}
+
 static rp_result check_ply(const char *path)
 {
     enum { HEADER = 65536 };
@@ -45,23 +105,30 @@ static rp_result check_ply(const char *path)
         return rp__base_fail(RP_IO_ERROR, "%s: the mesh cannot be opened: %s", path, strerror(errno));
     char *text = rp__base_alloc_zero(HEADER + 1);
     size_t got = text ? fread(text, 1, HEADER, stream) : 0;
-    double bytes = fseeko(stream, 0, SEEK_END) == 0 ? (double)ftello(stream) : (double)got, claimed = 0;
+    double bytes = fseeko(stream, 0, SEEK_END) == 0 ? (double)ftello(stream) : (double)got;
     fclose(stream);
     if (!text)
         return RP_OUT_OF_MEMORY;
-    char *end = strstr(text, "end_header");
-    if (end)
-        *end = '\0';
-    for (const char *p = text; end && (p = strstr(p, "element")); p += 7) {
-        double count = 0;
-        if (sscanf(p, "element %*63s %lf", &count) == 1)
-            claimed = fmax(claimed, count);
+    ply_header header = { 0 };
+    rp_result result = RP_OK;
+    int number = 0;
+    for (char *line = text, *next; *line && !header.ended && result == RP_OK; line = next, number++) {
+        size_t length = strcspn(line, "\n\r");
+        next = line + length + strspn(line + length, "\n\r");
+        while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
+            length--;
+        line[length] = '\0';
+        if (!read_ply_line(&header, line, number))
+            result = rp__base_fail(RP_BAD_FILE, "%s: line %d of its header, '%.60s', is none of a PLY file, or comes twice", path, number + 1, line);
     }
     rp__base_free(text);
-    if (!end)
-        return rp__base_fail(RP_BAD_FILE, "%s: the header of a PLY file ends with 'end_header', this one does not", path);
-    if (claimed > bytes)
-        return rp__base_fail(RP_BAD_FILE, "%s: its header speaks of %.0f elements, but the file has only %.0f bytes", path, claimed, bytes);
+    RP_TRY(result);
+    if (!header.ended)
+        return rp__base_fail(RP_BAD_FILE, "%s: the header of a PLY file ends with a line 'end_header', this one does not", path);
+    if (header.claimed > bytes)
+        return rp__base_fail(RP_BAD_FILE, "%s: its header speaks of %.0f elements, but the file has only %.0f bytes", path, header.claimed, bytes);
+    if (!header.coordinates[0] || !header.coordinates[1] || !header.coordinates[2])
+        return rp__base_fail(RP_BAD_FILE, "%s: its vertices have no x, y and z", path);
     return RP_OK;
 }
 

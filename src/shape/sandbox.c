@@ -168,6 +168,7 @@ static rp_result failed(const rp__shape_sandbox *box, slot *s, int status)
 static int protected_call(slot *s, lua_CFunction function, void *argument)
 {
     s->instructions = 0;
+    lua_sethook(s->lua, count_instructions, LUA_MASKCOUNT, HOOK_STEP); /* counts from here on, not from where the last call ended */
     lua_settop(s->lua, 0);
     lua_pushcfunction(s->lua, function);
     lua_pushlightuserdata(s->lua, argument);
@@ -183,7 +184,6 @@ static rp_result open_slot(slot *s)
         close_slot(s);
         return rp__base_fail(RP_OUT_OF_MEMORY, "no memory for a script");
     }
-    lua_sethook(s->lua, count_instructions, LUA_MASKCOUNT, HOOK_STEP);
     return RP_OK;
 }
 

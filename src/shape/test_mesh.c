@@ -192,7 +192,11 @@ static void hopeless_meshes_are_refused(void **state)
         { "index.obj", RP_BAD_FILE, "index.obj" },
         { "short.stl", RP_BAD_FILE, "short.stl" },
         { "text.ply", RP_BAD_FILE, "text.ply" },
-        { "endless.ply", RP_BAD_FILE, "end_header" },
+        { "endless.ply", RP_BAD_FILE, "line 9 of its header, 'end_head'" },
+        { "midline.ply", RP_BAD_FILE, "of its header, 'end_head'" },
+        { "cut.ply", RP_BAD_FILE, "a line 'end_header'" },
+        { "twice.ply", RP_BAD_FILE, "line 5 of its header" }, /* assimp frees what it never had */
+        { "flat.ply", RP_BAD_FILE, "no x, y and z" },
         { "many.ply", RP_BAD_FILE, "4000000000 elements" },
         { "foreign.xyz", RP_UNSUPPORTED, ".obj, .stl, .ply" },
         { "nothing.obj", RP_NOT_FOUND, "no such mesh" },

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -245,6 +246,24 @@ static void hostile_scripts_are_refused(void **state)
     assert_null(m);
 }
 
+/* Whether a script is too long is a matter of the script, not of what was called before it. */
+static void the_limit_is_the_same_in_every_call(void **state)
+{
+    (void)state;
+    for (int turns = 332600; turns < 333700; turns += 100) { /* 3 instructions each */
+        char source[128];
+        double place[3], turn[4];
+        rp_motion *motion = NULL;
+        snprintf(source, sizeof source, "for i = 1, %d do s = u end return 0, 0, t", turns);
+        assert_int_equal(rp_motion_expression(source, &motion), RP_OK);
+        rp_result first = rp_motion_pose(motion, 1, place, turn);
+        for (int call = 0; call < 4; call++)
+            if (rp_motion_pose(motion, 1, place, turn) != first)
+                fail_msg("%d turns: call %d has another end than the first", turns, call + 2);
+        rp_motion_release(motion);
+    }
+}
+
 /* A script that once ran out of memory works again. */
 static void a_failed_call_harms_no_other(void **state)
 {
@@ -356,6 +375,7 @@ int main(void)
         cmocka_unit_test(scripts_compute_poses),
         cmocka_unit_test(calls_do_not_remember),
         cmocka_unit_test(hostile_scripts_are_refused),
+        cmocka_unit_test(the_limit_is_the_same_in_every_call),
         cmocka_unit_test(a_failed_call_harms_no_other),
         cmocka_unit_test(expressions_of_many_variables),
         cmocka_unit_test(threads_share_an_expression),

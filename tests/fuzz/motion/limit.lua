@@ -1,0 +1,1 @@
+for i=1,333519 do s=u end return 0.2,.5,.3-.1*t,0,0,3*t
