@@ -59,8 +59,12 @@ typedef struct job {
 
 /* κ e of a cell that is packed at all its corners (partly filled ones look loose). e is the direction of shear against which friction will act,
  * that of γ_T/W_TT - λ_T: where grains hardly move the stress before the step tells it, where they touched nothing the strain. Below half of
- * what friction can carry nothing shears, and the tilt fades out. J is taken with the mean of contact pressure and load: grains that have
- * just lost touch would otherwise dilate as if they were sheared without pressure, and those that find it again contract, in turns. */
+ * what friction can carry nothing shears, and the tilt fades out.
+ *
+ * φ_eq falls with the contact pressure, and where the fluid cannot leave the pressure answers to γ̇ tan ψ by (η/k) H², many times the weight: with tan ψ
+ * of the last step grains would lose and find touch in turns. So tan ψ is linear in λ_N, with the slope that the law has: a softness of the
+ * cell, γ'_N + soft (λ_N - λ°), symmetric and positive: where grains expand (those that contract lose touch before it matters, and sweeps then go
+ * round in circles). J is taken with the mean λ° of contact pressure and load. */
 static void tilt(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -70,7 +74,7 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
         double sum[DP_S] = { 0 }, gamma[DP_S], rate = 0, length = 0, unit = 0, phi = s->packing / s->volume;
-        double pressure = 0.5 * DP_CONTACT * (s->lambda[0] + s->load);
+        double pressure = 0.5 * DP_CONTACT * (s->lambda[0] + s->load) * phi; /* of the grains on all of the area */
         bool packed = !(s->loose > 0);
         for (int n = 0; n < DP_CORNERS; n++) {
             const dp_node *j = &y->node[s->node[n]];
@@ -88,13 +92,17 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
         rate = 2 * sqrt(rate) / s->extent, length = sqrt(length);
         if (!packed || !(length > 0) || !(pressure > 0))
             continue;
-        double equal = par->critical_fraction / (1 + sqrt(w->world->def->fluid->viscosity * rate / pressure));
+        double root = sqrt(w->world->def->fluid->viscosity * rate / pressure), equal = par->critical_fraction / (1 + root);
         double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy;
+        double falls = par->dilatancy_slope * 0.5 * root * equal / ((1 + root) * pressure) * DP_CONTACT * phi; /* of the slope, with λ_N */
         double part = s->lambda[0] > 0 ? 2 * length / (s->mu * s->lambda[0]) - 1 : 1;
-        slope = slope > most ? most : slope < -most ? -most : slope;
-        if (slope < 0 && -slope > 0.9 * s->mu / DP_CONTACT) /* contraction never turns friction round */
-            slope = -0.9 * s->mu / DP_CONTACT;
-        slope *= part < 0 ? 0 : part > 1 ? 1 : part;
+        double least = fmin(most, 0.9 * s->mu / DP_CONTACT); /* contraction never turns friction round */
+        falls = slope > most || slope < 0 ? 0 : falls;
+        slope = slope > most ? most : slope < -least ? -least : slope;
+        part = part < 0 ? 0 : part > 1 ? 1 : part;
+        slope *= part;
+        s->soft = DP_CONTACT * falls * part * 0.5 * rate * s->extent;
+        s->soft_at = 0.5 * (s->lambda[0] + s->load);
         for (int i = 1; i < DP_S; i++)
             s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
         for (int i = 1; i < DP_S; i++)
