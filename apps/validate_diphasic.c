@@ -429,7 +429,7 @@ static void layer(validation *v, const char *dilatancy)
     for (int j = 0; j < LAYERS; j++) {
         double rate = (at_height(v, &r, "velocity", 0, (j + 1) * h) - at_height(v, &r, "velocity", 0, j * h)) / h;
         double load = 0.5 * (at_height(v, &r, "pressure", 0, j * h) + at_height(v, &r, "pressure", 0, (j + 1) * h));
-        double slope = 4 * (phi - 0.55 / (1 + sqrt(eta * fabs(rate) / fmax(load, 1)))), more = fabs(rate) * slope * h;
+        double slope = 4 * (phi - 0.55 / (1 + sqrt(eta * fabs(rate) / fmax(phi * load, 1)))), more = fabs(rate) * slope * h;
         exact -= j ? eta / k * (risen + 0.5 * more) * h : 0;
         risen += more;
     }

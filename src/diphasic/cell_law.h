@@ -97,7 +97,6 @@ DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, doubl
             gamma[i] -= 0.5 * s->shift[i] * r;
     }
     dp_tilt_strain(s, gamma);
-    gamma[0] += s->soft * (s->lambda[0] - s->soft_at);
     return r;
 }
 

@@ -65,7 +65,7 @@ static double measure_scales(const dp_system *y, dp_stress *s, double dt)
             sum += (theta > 0 ? m - mixed * mixed / theta : m) * s->g[n][a] * s->g[n][a];
         }
     double slip = dt * DP_CONTACT * sum / DP_TRACE;
-    s->scale = slip + s->soft;
+    s->scale = slip;
     s->scale_t = 0;
     for (int i = 1; i < DP_S; i++)
         s->scale_t += s->w[i][i] / (DP_S - 1);
@@ -84,7 +84,6 @@ static void make_operator(const dp_solve *w, dp_stress *s)
         for (int i = 0; i < DP_S; i++)
             s->w[i][k] = column[i];
     }
-    s->w[0][0] += s->soft;
     double slip = measure_scales(y, s, w->dt);
     for (int a = 0; a < RP_DIM;
          a++) { /* twice the answer: half of what the law asks for, since cells that share a node bend each other (3D: 82 rounds, 4 so) */

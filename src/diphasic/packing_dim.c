@@ -59,12 +59,8 @@ typedef struct job {
 
 /* κ e of a cell that is packed at all its corners (partly filled ones look loose). e is the direction of shear against which friction will act,
  * that of γ_T/W_TT - λ_T: where grains hardly move the stress before the step tells it, where they touched nothing the strain. Below half of
- * what friction can carry nothing shears, and the tilt fades out.
- *
- * φ_eq falls with the contact pressure, and where the fluid cannot leave the pressure answers to γ̇ tan ψ by (η/k) H², many times the weight: with tan ψ
- * of the last step grains would lose and find touch in turns. So tan ψ is linear in λ_N, with the slope that the law has: a softness of the
- * cell, γ'_N + soft (λ_N - λ°), symmetric and positive: where grains expand (those that contract lose touch before it matters, and sweeps then go
- * round in circles). J is taken with the mean λ° of contact pressure and load. */
+ * what friction can carry nothing shears, and the tilt fades out. J is taken with the mean of contact pressure and load: grains that have
+ * just lost touch would otherwise dilate as if they were sheared without pressure, and those that find it again contract, in turns. */
 static void tilt(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -94,15 +90,11 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
             continue;
         double root = sqrt(w->world->def->fluid->viscosity * rate / pressure), equal = par->critical_fraction / (1 + root);
         double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy;
-        double falls = par->dilatancy_slope * 0.5 * root * equal / ((1 + root) * pressure) * DP_CONTACT * phi; /* of the slope, with λ_N */
         double part = s->lambda[0] > 0 ? 2 * length / (s->mu * s->lambda[0]) - 1 : 1;
         double least = fmin(most, 0.9 * s->mu / DP_CONTACT); /* contraction never turns friction round */
-        falls = slope > most || slope < 0 ? 0 : falls;
         slope = slope > most ? most : slope < -least ? -least : slope;
         part = part < 0 ? 0 : part > 1 ? 1 : part;
         slope *= part;
-        s->soft = DP_CONTACT * falls * part * 0.5 * rate * s->extent;
-        s->soft_at = 0.5 * (s->lambda[0] + s->load);
         for (int i = 1; i < DP_S; i++)
             s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
         for (int i = 1; i < DP_S; i++)

@@ -71,7 +71,6 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
         s->k = gap_rate(y, s, w->dt);
         s->weight = s->weight < cell ? s->weight / cell : 1;
         memset(s->tilt, 0, sizeof s->tilt);
-        s->soft = s->soft_at = 0;
         for (int i = 0; i < DP_S; i++)
             s->lambda[i] = y->params->warm_start ? last[i] : 0;
         DP_CONE_NAME(rp__friction_project)(s->mu, s->lambda);

@@ -82,7 +82,6 @@ typedef struct dp_stress {
     bool usable;                  /* some corner can move */
     bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
-    double soft, soft_at;         /* γ_N grows by soft (λ_N - soft_at): dilatancy falls as the contact pressure grows (packing_dim.c) */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
