@@ -53,6 +53,8 @@ const validation_case validate_cases[] = {
     { "crater", AGAINST_EXPERIMENTS, case_crater },
     { "drag", AGAINST_EXPERIMENTS, case_drag },
     { "diphasic-packing", AGAINST_EXPERIMENTS, case_diphasic_packing },
+    { "diphasic-columns", AGAINST_EXPERIMENTS, case_diphasic_columns },
+    { "diphasic-avalanche", AGAINST_EXPERIMENTS, case_diphasic_avalanche },
     { "diphasic-drag", AGAINST_ITSELF, case_diphasic_drag },
     { "lasting", AGAINST_ITSELF, case_lasting },
     { "galilean", AGAINST_ITSELF, case_galilean },

@@ -228,6 +228,8 @@ void case_diphasic_drag(validation *v);
 void case_diphasic_flows(validation *v);
 void case_diphasic_packing(validation *v);
 void case_diphasic_fluid(validation *v);
+void case_diphasic_columns(validation *v);
+void case_diphasic_avalanche(validation *v);
 
 /* ---- results (validate_report.c) ---- */
 

@@ -52,7 +52,8 @@ enum { SAMPLES = 2048 };
 typedef struct settling {
     double time[SAMPLES], top[SAMPLES], bed[SAMPLES];
     int count;
-    double deposit, filled, pressure; /* height by the top; part of its lower eight ninths that is full; largest error of the pressure, a part of the first */
+    double deposit, filled,
+        pressure; /* height by the top; part of its lower eight ninths that is full; largest error of the pressure, a part of the first */
 } settling;
 
 static double bed_front(validation *v, const run *r, double level, double h)
@@ -111,7 +112,8 @@ void case_diphasic_settling(validation *v)
     static settling s;
     const double fractions[] = { 0.2, 0.1 }, w0 = 100 * gravity * 1e-6 / (18 * 0.02);
     for (int k = 0; k < 3; k++) {
-        double phi0 = fractions[k % 2], w = w0 * pow(1 - phi0, 4.65), bed = phi0 * w / (0.6 - phi0), end = 0.054 * phi0 / 0.6, slope, offset, square;
+        double phi0 = fractions[k % 2], w = w0 * pow(1 - phi0, 4.65), bed = phi0 * w / (0.6 - phi0), end = 0.054 * phi0 / 0.6, slope, offset,
+               square;
         if (!settle(v, "scene.yaml", phi0, k < 2 ? 4.65 : 2, w, bed, k < 2 ? 1.3 : 0.8, &s))
             return;
         fit_line(s.time, s.top, s.count, &slope, &offset, &square);
@@ -145,9 +147,12 @@ void case_diphasic_rest(validation *v)
         double part;
         int steps;
     } runs[] = {
-        { "2D bed", "scene.yaml", "regular", 0, 1000 },         { "2D bed, jittered", "scene.yaml", "jittered", 0, 1000 },
-        { "2D slope", "scene.yaml", "regular", 0.95, 1000 },    { "2D slope, jittered", "scene.yaml", "jittered", 0.95, 1000 },
-        { "3D bed", "scene-3d.yaml", "regular", 0, 200 },       { "3D slope", "scene-3d.yaml", "regular", 0.95, 200 },
+        { "2D bed", "scene.yaml", "regular", 0, 1000 },
+        { "2D bed, jittered", "scene.yaml", "jittered", 0, 1000 },
+        { "2D slope", "scene.yaml", "regular", 0.95, 1000 },
+        { "2D slope, jittered", "scene.yaml", "jittered", 0.95, 1000 },
+        { "3D bed", "scene-3d.yaml", "regular", 0, 200 },
+        { "3D slope", "scene-3d.yaml", "regular", 0.95, 200 },
         { "control, 2D slope", "scene.yaml", "regular", 1.1, 200 },
     };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
@@ -171,15 +176,17 @@ void case_diphasic_rest(validation *v)
         if (!good)
             return;
         if (runs[k].part > 1) {
-            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s at 1.1 of the friction: way, in cells", runs[k].name);
+            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s at 1.1 of the friction: way, in cells",
+                               runs[k].name);
             continue;
         }
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s, %d steps: way, in cells", runs[k].name, runs[k].steps);
-        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_pressure"), worst, "%s: contact pressure, largest error, a part of that below",
-                         runs[k].name);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "creep_cells"), moved, "%s, %d steps: way, in cells", runs[k].name,
+                         runs[k].steps);
+        validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_pressure"), worst,
+                         "%s: contact pressure, largest error, a part of that below", runs[k].name);
         if (k == 0)
-            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_pressure"), twice, "control, %s: the same with buoyancy counted twice",
-                               runs[k].name);
+            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_pressure"), twice,
+                               "control, %s: the same with buoyancy counted twice", runs[k].name);
     }
 }
 
@@ -214,7 +221,8 @@ void case_diphasic_drag(validation *v)
             return;
         least = fmin(least, rounds);
         if (k == 7)
-            validation_control(v, CHECK_BELOW, NULL, factor * least, rounds, "control, stress and pressure in turns, \xce\xba = %.3g: rounds a step", kappa);
+            validation_control(v, CHECK_BELOW, NULL, factor * least, rounds,
+                               "control, stress and pressure in turns, \xce\xba = %.3g: rounds a step", kappa);
         else
             validation_check(v, CHECK_BELOW, NULL, factor * least, rounds, "\xce\xba = %.3g: rounds a step", kappa);
     }
@@ -244,7 +252,8 @@ static void channel(validation *v)
         worst = fmax(worst, fabs(at_height(v, &r, "fluid_velocity", 0, z) / exact - 1));
     }
     run_close(&r);
-    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_flow"), worst, "Poiseuille: speed at the nodes, largest relative error");
+    validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_flow"), worst,
+                     "Poiseuille: speed at the nodes, largest relative error");
 }
 
 /* Pressure below a bed of 0.1 m, in units of its critical one; returns the way up [mm]. */
@@ -313,7 +322,8 @@ static bool column(validation *v, double phi0, const char *dilatancy, column_run
     while (isnan(c->time) && !rp_sim_done(r.sim) && (good = run_step(v, &r))) {
         double t = rp_sim_time(r.sim);
         int64_t n;
-        const double *x = nodes_of(v, &r, "position", 0, &n), *y = nodes_of(v, &r, "position", 1, &n), *p = nodes_of(v, &r, "fluid_pressure", 0, &n);
+        const double *x = nodes_of(v, &r, "position", 0, &n), *y = nodes_of(v, &r, "position", 1, &n),
+                     *p = nodes_of(v, &r, "fluid_pressure", 0, &n);
         for (int64_t j = 0; x && y && p && j < n && t < 0.1; j++)
             if (fabs(x[j] - 0.04) < 1e-9 && fabs(y[j]) < 1e-9)
                 c->pressure += p[j], early++;
@@ -335,7 +345,8 @@ void case_diphasic_packing(validation *v)
     double later = validation_number(v, "later");
     validation_check(v, CHECK_ABOVE, NULL, 0, loose.pressure, "loose: excess pressure under the column, first 0.1 s [Pa]");
     validation_check(v, CHECK_BELOW, NULL, 0, dense.pressure, "dense: the same [Pa]");
-    validation_check(v, CHECK_ABOVE, NULL, later * loose.time, dense.time, "dense: time until the front has gone a tenth [s] (at least %g times loose)", later);
+    validation_check(v, CHECK_ABOVE, NULL, later * loose.time, dense.time,
+                     "dense: time until the front has gone a tenth [s] (at least %g times loose)", later);
     validation_control(v, CHECK_ABOVE, NULL, later * plain[0].time, plain[1].time, "control, without dilatancy: the same [s]");
 }
 
@@ -395,7 +406,8 @@ static void steps(validation *v)
     const int rates[] = { 250, 500, 1000 };
     double shortest = gone(v, 2000);
     for (int k = 0; k < 3; k++)
-        validation_check(v, CHECK_RELATIVE, "steps", shortest, gone(v, rates[k]), "way of the centre in steps of %g ms, beside 0.5 ms [mm]", 1e3 / rates[k]);
+        validation_check(v, CHECK_RELATIVE, "steps", shortest, gone(v, rates[k]), "way of the centre in steps of %g ms, beside 0.5 ms [mm]",
+                         1e3 / rates[k]);
     validation_control(v, CHECK_RELATIVE, "steps", shortest, gone(v, 50), "control, the same in steps of 20 ms [mm]");
 }
 
@@ -417,7 +429,7 @@ static void layer(validation *v, const char *dilatancy)
     for (int j = 0; j < LAYERS; j++) {
         double rate = (at_height(v, &r, "velocity", 0, (j + 1) * h) - at_height(v, &r, "velocity", 0, j * h)) / h;
         double load = 0.5 * (at_height(v, &r, "pressure", 0, j * h) + at_height(v, &r, "pressure", 0, (j + 1) * h));
-        double slope = 4 * (phi - 0.55 / (1 + sqrt(eta * fabs(rate) / fmax(load, 1)))), more = fabs(rate) * slope * h;
+        double slope = 4 * (phi - 0.55 / (1 + sqrt(eta * fabs(rate) / fmax(phi * load, 1)))), more = fabs(rate) * slope * h;
         exact -= j ? eta / k * (risen + 0.5 * more) * h : 0;
         risen += more;
     }
@@ -437,4 +449,120 @@ void case_diphasic_fluid(validation *v)
     steps(v);
     layer(v, "roux_radjai");
     layer(v, "none");
+}
+
+/* ---- columns of glass beads ---- */
+
+enum { MOMENTS = 4 };
+
+typedef struct collapse_of {
+    double fill, height;
+    double when[MOMENTS];            /* of the fronts */
+    double from, until;              /* of the pressure */
+    double front[MOMENTS], pressure; /* found */
+} collapse_of;
+
+/* The end of the grains along the floor: the last place, cell by cell, where their bulk is a millimetre high. */
+static double end_along(const run *r, double fraction)
+{
+    enum { BINS = 256 };
+    const double *x = run_plane(r, "position", 0), *volume = run_plane(r, "volume", 0);
+    double h = rp_sim_definition(r->sim)->cell_size, high[BINS] = { 0 };
+    for (int64_t i = 0; i < run_count(r); i++) {
+        int bin = (int)(x[i] / h);
+        if (bin >= 0 && bin < BINS)
+            high[bin] += volume[i] / (h * fraction);
+    }
+    int last = BINS - 1;
+    while (last > 0 && high[last] < 1e-3)
+        last--;
+    return h * (last + 1);
+}
+
+static bool run_column(validation *v, const char *dilatancy, collapse_of *c)
+{
+    settings set = { 0 };
+    run r;
+    setting(&set, "grains.shape.box.upper=[0.06, %.17g]", c->height);
+    setting(&set, "grains.fill=%.17g", c->fill / 0.64);
+    setting(&set, "diphasic.dilatancy=%s", dilatancy);
+    if (!run_open(v, &r, "scene.yaml", set.list))
+        return false;
+    bool good = true;
+    int count = 0, samples = 0;
+    c->pressure = 0;
+    while (count < MOMENTS && c->when[count] > 0 && (good = run_step(v, &r))) {
+        double t = rp_sim_time(r.sim);
+        int64_t n;
+        const double *x = nodes_of(v, &r, "position", 0, &n), *y = nodes_of(v, &r, "position", 1, &n),
+                     *p = nodes_of(v, &r, "fluid_pressure", 0, &n);
+        for (int64_t j = 0; x && y && p && j < n && t >= c->from && t <= c->until; j++)
+            if (fabs(x[j] - 0.02) < 1e-9 && fabs(y[j]) < 1e-9)
+                c->pressure += p[j], samples++;
+        if (t >= c->when[count])
+            c->front[count++] = 100 * end_along(&r, c->fill);
+    }
+    c->pressure /= samples ? samples : 1;
+    run_close(&r);
+    return good;
+}
+
+void case_diphasic_columns(validation *v)
+{
+    collapse_of loose = { .fill = 0.55, .height = 0.048, .when = { 0.636, 1.314, 3.941 }, .from = 1, .until = 2 };
+    collapse_of dense = { .fill = 0.60, .height = 0.042, .when = { 1.907, 3.093 }, .from = 1, .until = 1.3 };
+    collapse_of none = dense;
+    if (!run_column(v, "roux_radjai", &loose) || !run_column(v, "roux_radjai", &dense) || !run_column(v, "none", &none))
+        return;
+    const double far[] = { 16.27, 19.72, 21.16 }, near[] = { 9.28, 9.80 };
+    for (int k = 0; k < 3; k++)
+        validation_check(v, CHECK_RELATIVE, "front", far[k], loose.front[k], "loose: front after %.3g s [cm]", loose.when[k]);
+    validation_check(v, CHECK_RELATIVE, "pressure", 139, loose.pressure, "loose: excess pressure under the column, 1 to 2 s [Pa]");
+    for (int k = 0; k < 2; k++)
+        validation_check(v, CHECK_RELATIVE, "front", near[k], dense.front[k], "dense: front after %.3g s [cm]", dense.when[k]);
+    validation_check(v, CHECK_RELATIVE, "pressure", -126, dense.pressure, "dense: excess pressure under the column, 1 to 1.3 s [Pa]");
+    validation_control(v, CHECK_RELATIVE, "front", near[0], none.front[0], "control, dense without dilatancy: front after %.3g s [cm]",
+                       none.when[0]);
+    validation_control(v, CHECK_RELATIVE, "pressure", -126, none.pressure, "control, dense without dilatancy: excess pressure, 1 to 1.3 s [Pa]");
+}
+
+/* ---- a submerged layer on a slope ---- */
+
+/* Speed of the surface [mm/s] and excess pressure at the floor [Pa], means from 15 to 20 s. */
+static bool avalanche(validation *v, double fraction, const char *dilatancy, double *speed, double *pressure)
+{
+    settings set = { 0 };
+    run r;
+    setting(&set, "grains.fill=%.17g", fraction / 0.64);
+    setting(&set, "diphasic.dilatancy=%s", dilatancy);
+    if (!run_open(v, &r, "scene.yaml", set.list))
+        return false;
+    bool good = true;
+    int samples = 0;
+    *speed = *pressure = 0;
+    while (rp_sim_time(r.sim) < 20 && (good = run_step(v, &r)))
+        if (rp_sim_time(r.sim) >= 15) {
+            *speed += 1e3 * at_height(v, &r, "velocity", 0, 9 * 0.49e-3);
+            *pressure += at_height(v, &r, "fluid_pressure", 0, 0);
+            samples++;
+        }
+    *speed /= samples ? samples : 1, *pressure /= samples ? samples : 1;
+    run_close(&r);
+    return good;
+}
+
+void case_diphasic_avalanche(validation *v)
+{
+    double speed, pressure;
+    if (!avalanche(v, 0.592, "roux_radjai", &speed, &pressure))
+        return;
+    validation_check(v, CHECK_BELOW, NULL, 0.05, speed, "dense, 0.592: speed of the surface after 15 to 20 s [mm/s]");
+    validation_check(v, CHECK_RELATIVE, "pressure", -3.3, pressure, "dense, 0.592: excess pressure at the floor [Pa]");
+    if (!avalanche(v, 0.562, "roux_radjai", &speed, &pressure))
+        return;
+    validation_check(v, CHECK_RELATIVE, "speed", 0.625, speed, "loose, 0.562: speed of the surface after 15 to 20 s [mm/s]");
+    validation_check(v, CHECK_RELATIVE, "pressure", 4.1, pressure, "loose, 0.562: excess pressure at the floor [Pa]");
+    if (!avalanche(v, 0.592, "none", &speed, &pressure))
+        return;
+    validation_control(v, CHECK_BELOW, NULL, 0.05, speed, "control, 0.592 without dilatancy: speed of the surface [mm/s]");
 }

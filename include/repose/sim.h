@@ -35,6 +35,7 @@ typedef struct rp_material_def {
     double friction_dynamic;      /* mu^_2 of mu(I); < 0: constant friction */
     double inertial_number;       /* I_0 of mu(I) */
     double grain_diameter;        /* d of mu(I), and the size of grains in pictures [m] */
+    double drawn;                 /* size of its particles in pictures, times what their volume says */
     double viscosity;             /* Newtonian eta [Pa s] */
     double cohesion;              /* c [Pa] */
     double cohesion_decay;        /* xi of dc/dt = -xi |strain rate| c */

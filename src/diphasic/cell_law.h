@@ -58,7 +58,8 @@ DP_INLINE double dp_shifted(const dp_stress *s, const double *tilted)
 }
 
 /* Push of a stress on a corner, over dt: χ(λ) g, and of the contact pressure on the alternating parts. */
-DP_INLINE void dp_corner_force(const dp_system *y, const dp_stress *s, int n, const double tensor[DP_S], double normal, int parts, double f[DP_PARTS])
+DP_INLINE void dp_corner_force(const dp_system *y, const dp_stress *s, int n, const double tensor[DP_S], double normal, int parts,
+                               double f[DP_PARTS])
 {
     dp_multiply(tensor, s->g[n], f);
     for (int k = RP_DIM; k < parts; k++)

@@ -33,6 +33,8 @@ static const rp_param params[] = {
       "tangent of the angle of dilatancy a unit of volume fraction beyond the critical one", NULL },
     { "critical_fraction", RP_REAL, AT(critical_fraction), 0.58, 0.01, 1, "", "volume fraction that grains sheared slowly come to", NULL },
     { "loosest_fraction", RP_REAL, AT(loosest_fraction), 0.54, 0.01, 1, "", "volume fraction from which on grains touch, with dilatancy", NULL },
+    { "viscous_number", RP_REAL, AT(viscous_number), 0.005, 1e-9, 1e9, "",
+      "J0 of the growth of friction from friction to friction_dynamic with J = viscosity of the fluid × shear rate / pressure of the grains", NULL },
     { "largest_dilatancy", RP_REAL, AT(largest_dilatancy), 0.4, 0, 2, "", "largest tangent of the angle of dilatancy", NULL },
     { 0 }
 };

@@ -132,7 +132,7 @@ DP_INLINE void midpoint(const dp_system *y, const dp_stress *s, const int64_t at
     bool there = true;
     velocity_in(y, s, t, v);
     for (int a = 0; a < RP_DIM; a++) {
-        ahead[a] = t[a] + 0.5 * dt * v[a] / y->lattice.h;
+        ahead[a] = t[a] + 0.5 * dt * (v[a] - y->frame[a]) / y->lattice.h;
         double whole = floor(ahead[a]), n = (double)y->cells[a], x = (double)at[a] + whole;
         inside[a] = ahead[a] - whole;
         x -= y->lattice.periodic[a] ? n * floor(x / n) : 0;

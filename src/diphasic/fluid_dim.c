@@ -54,7 +54,7 @@ static void trace(const dp_system *y, int64_t j, double s, double place[RP_DIM])
     dp_place(y->nodes, j, at);
     for (int a = 0; a < RP_DIM; a++) {
         x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-        middle[a] = x[a] - 0.5 * s * y->fluid[RP_DIM * j + a];
+        middle[a] = x[a] - 0.5 * s * (y->fluid[RP_DIM * j + a] - y->frame[a]);
     }
     sample(y, y->fluid, middle, v, NULL, NULL);
     for (int a = 0; a < RP_DIM; a++)
@@ -86,6 +86,33 @@ static void carry_correct(void *context, int64_t begin, int64_t end, int worker)
             w->to[RP_DIM * j + a] = v < least[a] || v > most[a] ? once : v;
         }
     }
+}
+
+/* Paths are followed to the middle of the step through the velocity field as it stands. That is right in the frame in which walls and bodies
+ * stand; where nothing holds a motion along an axis (it is periodic, and no wall rubs along it) any frame is as good, and the result must not
+ * depend on it: there the one is taken in which fluid and grains are at rest in the mean. */
+void DP(find_frame)(dp_system *y, const rp__world *world)
+{
+    const rp_sim_def *def = world->def;
+    double mass = 0, sum[RP_DIM] = { 0 };
+    bool loose[RP_DIM], any = false;
+    for (int a = 0; a < RP_DIM; a++) {
+        loose[a] = y->lattice.periodic[a] && world->body_count == 0;
+        for (int f = 0; f < 2 * RP_DIM; f++)
+            if (f / 2 != a && !y->lattice.periodic[f / 2])
+                loose[a] = loose[a] && def->wall[f].kind != RP_STICK && !(def->wall[f].kind == RP_FRICTIONAL && def->wall[f].friction > 0) &&
+                           (y->wall_kind[f] == RP_FLUID_SLIP || y->wall_kind[f] == RP_FLUID_PRESSURE);
+        any = any || loose[a];
+        y->frame[a] = 0;
+    }
+    for (int64_t j = 0; j < y->node_count && any; j++) {
+        double fluid = fmax(0, def->fluid->density * (y->volume[j] - y->grains[j]));
+        mass += fluid + y->mass[j];
+        for (int a = 0; a < RP_DIM; a++)
+            sum[a] += fluid * y->fluid[RP_DIM * j + a] + y->momentum[RP_DIM * j + a];
+    }
+    for (int a = 0; a < RP_DIM; a++)
+        y->frame[a] = loose[a] && mass > 0 ? sum[a] / mass : 0;
 }
 
 void DP(carry)(dp_system *y, double dt)

@@ -150,6 +150,10 @@ static void add_particle(const job *w, dp_stress *s, int64_t i)
     s->touching += loose > 0 ? 0 : volume;
     s->mu += volume * DP_CONTACT * rp_material_friction(material, RP_DIM);
     s->weight += volume / material->volume_fraction;
+    if (material->friction_dynamic > 0) {
+        s->faster += volume * fmax(0, material->friction_dynamic - rp_material_friction(material, RP_DIM));
+        s->inertia += volume * material->grain_diameter * sqrt(material->density) / material->inertial_number;
+    }
 }
 
 static void add_column(void *context, int64_t column, int worker)
@@ -160,11 +164,11 @@ static void add_column(void *context, int64_t column, int worker)
     for (int64_t k = y->column_first[column]; k < y->column_first[column + 1]; k++) {
         dp_stress *s = &y->stress[k];
         memset(s->g, 0, sizeof s->g);
-        s->volume = s->mass = s->packing = s->loose = s->touching = s->mu = s->weight = 0;
+        s->volume = s->mass = s->packing = s->loose = s->touching = s->mu = s->weight = s->faster = s->inertia = 0;
         s->touches = false;
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             add_particle(w, s, i + n);
-        s->mu /= s->volume;
+        s->mu /= s->volume, s->faster /= s->volume, s->inertia /= s->volume;
     }
 }
 

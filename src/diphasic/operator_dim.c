@@ -54,8 +54,8 @@ static void make_shift(const dp_system *y, dp_stress *s, double dt)
 }
 
 /* Units of the residual: what one unit of λ_N does to γ_N when the fluid keeps the flux of the mixture (the slip between the phases alone: the
- * plain W_NN is blind to errors by the strength of drag), and what one of λ_T does to γ_T. */
-static void measure_scales(const dp_system *y, dp_stress *s, double dt)
+ * plain W_NN is blind to errors by the strength of drag), and what one of λ_T does to γ_T. Returns the first of the two without dilatancy. */
+static double measure_scales(const dp_system *y, dp_stress *s, double dt)
 {
     double sum = 0;
     for (int n = 0; n < DP_CORNERS; n++)
@@ -64,10 +64,14 @@ static void measure_scales(const dp_system *y, dp_stress *s, double dt)
             double theta = y->theta[RP_DIM * j + a], m = y->node[j].m[a], mixed = y->node[j].a[a];
             sum += (theta > 0 ? m - mixed * mixed / theta : m) * s->g[n][a] * s->g[n][a];
         }
-    s->scale = dt * DP_CONTACT * sum / DP_TRACE;
+    double slip = dt * DP_CONTACT * sum / DP_TRACE;
+    s->scale = slip;
     s->scale_t = 0;
     for (int i = 1; i < DP_S; i++)
         s->scale_t += s->w[i][i] / (DP_S - 1);
+    for (int i = 1; i < DP_S; i++) /* with dilatancy λ_N shears too, and what shears opens: e_N of T W Tᵀ */
+        s->scale += s->tilt[i] * s->tilt[i] * s->scale_t;
+    return slip;
 }
 
 static void make_operator(const dp_solve *w, dp_stress *s)
@@ -80,16 +84,16 @@ static void make_operator(const dp_solve *w, dp_stress *s)
         for (int i = 0; i < DP_S; i++)
             s->w[i][k] = column[i];
     }
-    measure_scales(y, s, w->dt);
+    double slip = measure_scales(y, s, w->dt);
     for (int a = 0; a < RP_DIM;
          a++) { /* twice the answer: half of what the law asks for, since cells that share a node bend each other (3D: 82 rounds, 4 so) */
         s->bend_unit[a] = 0;
         for (int n = 0; n < DP_CORNERS; n++)
             s->bend_unit[a] += 2 * w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
     }
-    double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
+    double least = -DP_GIVEN_BACK * y->stress_unit * slip;
     s->k = s->k < least ? least : s->k;
-    double most = s->scale * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
+    double most = slip * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
     s->k -= s->opening < most ? s->opening : most;
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)

@@ -70,7 +70,7 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
         double sum[DP_S] = { 0 }, gamma[DP_S], rate = 0, length = 0, unit = 0, phi = s->packing / s->volume;
-        double pressure = 0.5 * DP_CONTACT * (s->lambda[0] + s->load);
+        double pressure = 0.5 * DP_CONTACT * (s->lambda[0] + s->load) * phi; /* of the grains on all of the area */
         bool packed = !(s->loose > 0);
         for (int n = 0; n < DP_CORNERS; n++) {
             const dp_node *j = &y->node[s->node[n]];
@@ -88,13 +88,13 @@ static void tilt(void *context, int64_t begin, int64_t end, int worker)
         rate = 2 * sqrt(rate) / s->extent, length = sqrt(length);
         if (!packed || !(length > 0) || !(pressure > 0))
             continue;
-        double equal = par->critical_fraction / (1 + sqrt(w->world->def->fluid->viscosity * rate / pressure));
+        double root = sqrt(w->world->def->fluid->viscosity * rate / pressure), equal = par->critical_fraction / (1 + root);
         double slope = par->dilatancy_slope * (phi - equal), most = par->largest_dilatancy;
         double part = s->lambda[0] > 0 ? 2 * length / (s->mu * s->lambda[0]) - 1 : 1;
-        slope = slope > most ? most : slope < -most ? -most : slope;
-        if (slope < 0 && -slope > 0.9 * s->mu / DP_CONTACT) /* contraction never turns friction round */
-            slope = -0.9 * s->mu / DP_CONTACT;
-        slope *= part < 0 ? 0 : part > 1 ? 1 : part;
+        double least = fmin(most, 0.9 * s->mu / DP_CONTACT); /* contraction never turns friction round */
+        slope = slope > most ? most : slope < -least ? -least : slope;
+        part = part < 0 ? 0 : part > 1 ? 1 : part;
+        slope *= part;
         for (int i = 1; i < DP_S; i++)
             s->tilt[i] = DP_CONTACT * slope * gamma[i] / length;
         for (int i = 1; i < DP_S; i++)

@@ -21,6 +21,7 @@ typedef struct rp__diphasic_params {
     double critical_fraction; /* phi_c */
     double loosest_fraction; /* phi_rlp: below it grains at rest do not touch */
     double largest_dilatancy; /* of |tan psi| */
+    double viscous_number;   /* J0 of friction that grows with J = eta rate / pressure */
 } rp__diphasic_params;
 
 enum { RP__DIPHASIC_BODIES = 64 }; /* at most */

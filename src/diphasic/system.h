@@ -85,6 +85,7 @@ typedef struct dp_stress {
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
+    double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (viscosity_dim.c) */
     double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
@@ -157,6 +158,7 @@ typedef struct dp_system {
     double *scratch[4];           /* RP_DIM a node each */
     uint16_t *hold;
     double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
+    double *mobility;             /* M of the components, RP_DIM a node, for the solve of that friction */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
     double *free_node;            /* ∫N outside of bodies, of nodes with grains */
@@ -164,7 +166,7 @@ typedef struct dp_system {
     /* cells */
     double *pressure, *rhs, *change; /* state: pressure */
     double *lambda;               /* DP_S a cell, state: contact stress of the last step */
-    double *eta;                  /* viscosity of the mixture */
+    double *eta, *eta_contact;    /* viscosity of the mixture; of friction that grows with the rate of shear */
     double *free_cell, *part;     /* volume outside of bodies, of cells with grains; what of it each of the corners has */
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
@@ -202,6 +204,7 @@ typedef struct dp_system {
     double *pushed;               /* pressure that far nodes have felt */
     double *previous_rhs;         /* of far cells, as previous_pressure */
 
+    double frame[RP_DIM];         /* velocity of the frame in which paths are followed: zero where walls or bodies stand */
     double stress_unit;           /* typical stress */
     double smallest_outflow;      /* of a cell, below which it is rounding */
     rp__vec3 body_velocity[DP_BODIES], body_omega[DP_BODIES]; /* before anything in the step has pushed them */
@@ -366,6 +369,7 @@ DP_INLINE int dp_fluid_hold(int axis)
 /* ---- the parts of a step ---- */
 
 rp_result DP(gather)(dp_system *y, rp__world *world);                       /* particles to nodes and cells */
+void DP(find_frame)(dp_system *y, const rp__world *world);
 void DP(carry)(dp_system *y, double dt);                                    /* the fluid by itself */
 rp_result DP(set_holds)(dp_system *y, const rp__world *world, double dt);   /* walls and bodies */
 void DP(find_space)(dp_system *y, const rp__world *world);                  /* that bodies leave */

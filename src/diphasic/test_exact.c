@@ -117,8 +117,8 @@ static void taylor_green(void **state)
     scene_begin(&s, 2, 1.0 / n, cells, NULL, NULL);
     scene_periodic(&s, 0);
     s.fluid.density = 1, s.fluid.viscosity = nu;
-    assert_int_equal(rp_expression_create("math.sin(2*math.pi*x)*math.cos(2*math.pi*y), -math.cos(2*math.pi*x)*math.sin(2*math.pi*y), 0", variables,
-                                          3, 3, &s.fluid.velocity_field),
+    assert_int_equal(rp_expression_create("math.sin(2*math.pi*x)*math.cos(2*math.pi*y), -math.cos(2*math.pi*x)*math.sin(2*math.pi*y), 0",
+                                          variables, 3, 3, &s.fluid.velocity_field),
                      RP_OK);
     s.def.gravity[1] = 0;
     s.def.frame_rate = 4 * n;
@@ -185,9 +185,55 @@ static void bed_rests(void **state)
     }
 }
 
+/* A layer on a slope steeper than its friction, µ1, comes to a speed at which tan θ = µ1 + (µ2 - µ1) J/(J + J0) + J, the last by the fluid between the grains:
+ * the same J at all depths, v = J Δρ φ g cos θ/η (H y - y²/2). With constant friction the fluid alone holds it, at many times the speed. */
+static double speed_on_slope(double faster, double *exact)
+{
+    const int cells[3] = { 4, 14, 1 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 4, 10, 0 }, h = 0.5e-3, angle = 25 * 0.017453292519943295, mu = 0.425, j0 = 0.004;
+    scene s;
+    scene_begin(&s, 2, h, cells, from, to);
+    scene_periodic(&s, 0);
+    s.def.gravity[0] = 9.81 * sin(angle), s.def.gravity[1] = -9.81 * cos(angle);
+    s.fluid.viscosity = 0.1, s.fluid.thickening = RP_THICKEN_NONE, s.fluid.drag = RP_DRAG_CARMAN_KOZENY;
+    s.fluid.wall[2].kind = RP_FLUID_NO_SLIP;
+    s.material.density = 2500, s.material.volume_fraction = 0.6, s.material.grain_diameter = 0.16e-3;
+    s.material.friction = mu, s.material.friction_dynamic = faster;
+    s.material.inertial_number = 1e6; /* slow grains: J alone */
+    s.def.frame_rate = 1000;
+    scene_set(&s, "viscous_number", "0.004");
+    scene_start(&s);
+    for (int k = 0; k < 300; k++)
+        scene_step(&s, NULL);
+    double low = 0, high = 1;
+    for (int k = 0; k < 60; k++) {
+        double j = 0.5 * (low + high);
+        *(mu + (faster > 0 ? (faster - mu) * j / (j + j0) : 0) + j < tan(angle) ? &low : &high) = j;
+    }
+    *exact = low * 1500 * 0.6 * 9.81 * cos(angle) / 0.1 * (10 * 8 - 0.5 * 8 * 8) * h * h;
+    int64_t n;
+    double sum = 0, count = 0;
+    const double *y = scene_nodes(&s, "position", 1, &n), *v = scene_nodes(&s, "velocity", 0, &n);
+    for (int64_t j = 0; j < n; j++)
+        if (fabs(y[j] - 8 * h) < 1e-9)
+            sum += v[j], count++;
+    scene_end(&s);
+    return sum / count;
+}
+
+static void faster_grains_rub_more(void **state)
+{
+    (void)state;
+    double exact, plain, found = speed_on_slope(0.765, &exact), other = speed_on_slope(-1, &plain);
+    print_message("on a slope: %.4g mm/s (exact %.4g); with constant friction %.4g (%.4g)\n", 1e3 * found, 1e3 * exact, 1e3 * other,
+                  1e3 * plain);
+    assert_true(fabs(found / exact - 1) < 0.05);
+    assert_true(other > 10 * found);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(poiseuille), cmocka_unit_test(couette), cmocka_unit_test(darcy),
-                                        cmocka_unit_test(taylor_green), cmocka_unit_test(bed_rests) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(poiseuille),   cmocka_unit_test(couette),   cmocka_unit_test(darcy),
+                                        cmocka_unit_test(taylor_green), cmocka_unit_test(bed_rests), cmocka_unit_test(faster_grains_rub_more) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static double material_fraction(const rp_sim_def *sim, int m)
 double rp_stage_radius(const rp_sim_def *sim, double volume, int material)
 {
     double bulk = fmax(volume, 0) / material_fraction(sim, material);
-    return 0.5 * 1.1 * (sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
+    double drawn = material >= 0 && material < sim->material_count && sim->materials[material].drawn > 0 ? sim->materials[material].drawn : 1;
+    return 0.5 * 1.1 * drawn * (sim->dim == 2 ? sqrt(bulk) : cbrt(bulk));
 }
 
 /* ---- fields as numbers ---- */

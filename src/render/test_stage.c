@@ -51,6 +51,10 @@ static void stage_of_a_scene(void **state)
     const rp_sim_def *def = rp_scene_sim_def(scene);
     double volume = def->materials[0].volume_fraction * pow(def->cell_size, 3);
     assert_true(fabs(2 * rp_stage_radius(def, volume, 0) - 1.1 * def->cell_size) < 1e-12);
+    rp_sim_def other = *def;
+    rp_material_def dye = def->materials[0];
+    other.materials = &dye, other.material_count = 1, dye.drawn = 5;
+    assert_true(fabs(rp_stage_radius(&other, volume, 0) / rp_stage_radius(def, volume, 0) - 5) < 1e-12);
     assert_int_equal(rp_stage_make(scene, &frame, 0, 360, &s), RP_BAD_ARGUMENT);
     rp_stage_free(&s);
     rp_frame_free(&frame);
@@ -107,6 +111,7 @@ static void values_of_a_frame(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(stage_of_a_scene), cmocka_unit_test(camera_of_the_scene), cmocka_unit_test(values_of_a_frame) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(stage_of_a_scene), cmocka_unit_test(camera_of_the_scene),
+                                        cmocka_unit_test(values_of_a_frame) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,8 @@ static const rp_param material_table[] = {
       "I0 of the mu(I) law, with I = shear rate × diameter × √(grain density / pressure)", NULL },
     { "grain_diameter", RP_REAL, M(grain_diameter), 1e-3, 1e-9, 1e3, "m",
       "diameter of a grain: of the mu(I) law, and of grains in pictures", NULL },
+    { "drawn", RP_REAL, M(drawn), 1, 0.01, 100, "",
+      "size of its particles in pictures, times that of their volume: for grains so few that they would not be seen", NULL },
     { "viscosity", RP_REAL, M(viscosity), 0, 0, 1e12, "Pa s", "Newtonian viscosity of the flowing grains", NULL },
     { "cohesion", RP_REAL, M(cohesion), 0, 0, 1e12, "Pa", "pressure that holds the grains together", NULL },
     { "cohesion_decay", RP_REAL, M(cohesion_decay), 0, 0, 1e9, "",
