@@ -18,17 +18,22 @@ enum { STAGE = 200 }; /* sweeps of Gauss-Seidel, after which their gain is judge
 enum { SHIFT_SWEEPS = 10 };
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
-/* Root mean square of the velocities at the beginning of the step. */
+/* Root mean square of the velocities at the beginning of the step; of free bodies, of those found. */
 static double speed_before(const rp__contact_state *s, const rp__world *world)
 {
     rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
     double sum = 0, count = (double)(g.count + s->segments);
+    const double *found = s->system.velocity + 6 * g.count;
     for (int64_t i = 0; i < g.count; i++)
         for (int a = 0; a < 3; a++)
             sum += g.v[a][i] * g.v[a][i];
-    for (int b = 0; b < world->body_count; b++)
-        if (world->bodies[b].present)
-            sum += rp__vec3_dot(world->bodies[b].velocity, world->bodies[b].velocity);
+    for (int b = 0; b < world->body_count; b++) {
+        const rp__body *body = &world->bodies[b];
+        bool is_free = body->def.kind == RP_BODY_FREE; /* has its velocity without contacts */
+        rp__vec3 v = is_free ? rp__vec3_load(found + 6 * b) : body->velocity;
+        sum += body->present ? rp__vec3_dot(v, v) : 0;
+        count += body->present && is_free;
+    }
     for (int64_t k = 0; k < s->fibre_count; k++) {
         const rp__rod *rod = s->fibres[k].rod;
         for (int i = 0; i <= rod->edges; i++)
