@@ -15,8 +15,8 @@ typedef struct rp__friction_sweep {
 
 /* Gauss-Seidel runs in circles where contacts slide: friction follows the normal force and not the other way round, which makes the map of a
  * sweep turn, with complex eigenvalues that may lie outside of the unit circle. z -> 1 - part + part z brings them inside. So, when sweeps are
- * damped, a contact whose change turns back goes half as far from then on, and farther again while it does not. (Both factors by trial on impacts of a collapse:
- * 0.5 and 0.7, 1.05 and 1.2 do about as well.) */
+ * damped, a contact whose change turns back goes half as far from then on, and farther again while it does not. (Both factors by trial on
+ * impacts of a collapse: 0.5 and 0.7, 1.05 and 1.2 do about as well.) */
 #define RP_FRICTION_TURNED 0.5
 #define RP_FRICTION_ONWARD 1.1
 #define RP_FRICTION_LEAST_PART 0.1
