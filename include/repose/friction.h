@@ -177,6 +177,7 @@ typedef struct rp_friction_options {
     rp_friction_solver solver;
     rp_friction_local_solver local; /* of Gauss-Seidel */
     rp_friction_acceleration acceleration; /* of Gauss-Seidel */
+    bool damped;               /* Gauss-Seidel: contacts whose changes turn back go less far, where sliding makes sweeps run in circles */
     rp_friction_solver inner;       /* of the Cadoux fixed point: GAUSS_SEIDEL, PROJECTED_GRADIENT, APGD or SPG */
     double tolerance;               /* on the mean residual */
     double tolerance_max;           /* on the largest one; 0 = ten times `tolerance` */

@@ -21,6 +21,8 @@ struct rp_method {
     size_t params_size;                 /* of the struct that the table fills */
     int dims;                           /* bits 1 << dim */
     int body_limit;                     /* bodies it can deal with; 0: any number */
+    bool solves_bodies;                 /* contacts of free bodies with each other and with walls are part of its step; false: they are solved
+                                           after it */
 
     /* The fields it adds in this scene, when they are not all of info.fields: at most RP_METHOD_MAX_FIELDS into `out`, and how many.
      * NULL: they are. */

@@ -38,6 +38,7 @@ typedef struct rp__body {
     rp__vec3 *samples;                  /* free: points on its surface, from the centre of mass */
     int64_t sample_count;
     double radius;                      /* free: of the farthest of them */
+    double thickness;                   /* free: half of its least extent */
     rp__vec3 shift, turn;               /* free: velocities of this step only, that take it out of an overlap */
     rp__vec3 force, torque;             /* of the grains, over the last step; torque about pose.position */
     rp__vec3 normal_force;              /* the part of the force along the normals of its contacts */

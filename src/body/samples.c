@@ -110,10 +110,21 @@ static rp_result add_tips(rp__body *body, int dim)
     return RP_OK;
 }
 
-static void measure(rp__body *body)
+static void measure(rp__body *body, int dim)
 {
-    for (int64_t i = 0; i < body->sample_count; i++)
+    double high[3] = { -INFINITY, -INFINITY, -INFINITY }, low[3] = { INFINITY, INFINITY, INFINITY };
+    for (int64_t i = 0; i < body->sample_count; i++) {
+        double x[3];
         body->radius = fmax(body->radius, rp__vec3_norm(body->samples[i]));
+        rp__vec3_store(x, body->samples[i]);
+        for (int a = 0; a < 3; a++) {
+            low[a] = fmin(low[a], x[a]);
+            high[a] = fmax(high[a], x[a]);
+        }
+    }
+    body->thickness = body->radius;
+    for (int a = 0; a < dim; a++)
+        body->thickness = fmin(body->thickness, 0.5 * (high[a] - low[a]));
 }
 
 rp_result rp__body_make_samples(rp__body *body, int dim)
@@ -136,8 +147,8 @@ rp_result rp__body_make_samples(rp__body *body, int dim)
         rp_mesh_free(&mesh);
         RP_TRY(result);
     }
-    measure(body);
+    measure(body, dim);
     RP_TRY(add_tips(body, dim));
-    measure(body);
+    measure(body, dim);
     return RP_OK;
 }

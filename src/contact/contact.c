@@ -404,6 +404,7 @@ const rp__method rp__contact_method = {
               .phases = phase_names },
     .params_size = sizeof(rp__contact_params),
     .dims = 1 << 2 | 1 << 3,
+    .solves_bodies = true,
     .create = create,
     .destroy = destroy,
     .born = born,

@@ -117,7 +117,7 @@ static bool skip(const void *context, int32_t a, int32_t b)
 
 /* ---- candidates ---- */
 
-static rp_result add(rp__contact_state *s, const rp__contact_candidate *c)
+rp_result rp__contact_add(rp__contact_state *s, const rp__contact_candidate *c)
 {
     if (!rp__base_grow(&s->candidates, &s->candidate_capacity, s->candidate_count + 1, sizeof *c))
         return RP_OUT_OF_MEMORY;
@@ -244,7 +244,7 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
             keep_side(q, &c, &a, &b, &t[k]);
         if (c.key.a > c.key.b)
             swap_ends(&c);
-        RP_TRY(add(q->s, &c));
+        RP_TRY(rp__contact_add(q->s, &c));
     }
     return RP_OK;
 }
@@ -275,7 +275,7 @@ static rp_result add_probe(search *q, const probe *p, double distance, rp__vec3 
         c.end[1] = (rp__contact_end){ (int32_t)(q->grains.count + body), 0, 0, rp__vec3_sub(rp__vec3_axpy(-distance, normal, p->point), b->pose.position) };
         c.surface = rp__vec3_make(0, 0, 0);
     }
-    return add(q->s, &c);
+    return rp__contact_add(q->s, &c);
 }
 
 static rp_result meet(search *q, const probe *p)
@@ -436,6 +436,8 @@ rp_result rp__contact_find(rp__contact_state *s, rp__world *world, double dt)
         result = probe_fibres(&q);
     if (result == RP_OK)
         result = probe_small_bodies(&q);
+    if (result == RP_OK)
+        result = rp__contact_find_bodies(s, world, dt);
     rp__base_free(q.movers);
     return result;
 }

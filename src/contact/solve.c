@@ -13,22 +13,27 @@
 #include <string.h>
 
 #define STRICTEST 1e-5 /* of the tolerances */
-enum { STAGE = 200 }; /* sweeps of Gauss-Seidel, after which their gain is judged */
+enum { STAGE = 60 }; /* sweeps of Gauss-Seidel, after which their gain is judged */
 #define SHIFT_TOLERANCE 1e-2 /* of displacements that part overlaps */
 enum { SHIFT_SWEEPS = 10 };
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
-/* Root mean square of the velocities at the beginning of the step. */
+/* Root mean square of the velocities at the beginning of the step; of free bodies, of those found. */
 static double speed_before(const rp__contact_state *s, const rp__world *world)
 {
     rp__contact_grains g = rp__contact_grains_of(world, s->first_field);
     double sum = 0, count = (double)(g.count + s->segments);
+    const double *found = s->system.velocity + 6 * g.count;
     for (int64_t i = 0; i < g.count; i++)
         for (int a = 0; a < 3; a++)
             sum += g.v[a][i] * g.v[a][i];
-    for (int b = 0; b < world->body_count; b++)
-        if (world->bodies[b].present)
-            sum += rp__vec3_dot(world->bodies[b].velocity, world->bodies[b].velocity);
+    for (int b = 0; b < world->body_count; b++) {
+        const rp__body *body = &world->bodies[b];
+        bool is_free = body->def.kind == RP_BODY_FREE; /* has its velocity without contacts */
+        rp__vec3 v = is_free ? rp__vec3_load(found + 6 * b) : body->velocity;
+        sum += body->present ? rp__vec3_dot(v, v) : 0;
+        count += body->present && is_free;
+    }
     for (int64_t k = 0; k < s->fibre_count; k++) {
         const rp__rod *rod = s->fibres[k].rod;
         for (int i = 0; i <= rod->edges; i++)
@@ -55,28 +60,36 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
 
 /* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
  * strongly (fibres) and much accuracy is asked for: a stage of each, then the one that gained more. Where neither halves the residual, as in
- * impacts, where sweeps may run in circles for ever (Coulomb's law is no minimum of anything), the fixed point of Cadoux, convex inside,
- * goes on from the best they met. */
+ * impacts, sliding makes sweeps run in circles (Coulomb's law is no minimum of anything): damped sweeps, for half of what is left. Where these
+ * do not help either, the fixed point of Cadoux, convex inside, goes on from the best they met. */
+enum { MOMENTUM, COMBINED, DAMPED, KINDS };
+
+static int next_kind(const double ratio[KINDS])
+{
+    int best = ratio[COMBINED] < ratio[MOMENTUM] ? COMBINED : MOMENTUM;
+    return ratio[best] > 0.5 ? (ratio[DAMPED] > 0.5 ? KINDS : DAMPED) : best;
+}
+
 static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
 {
-    static const rp_friction_acceleration kinds[] = { RP_FRICTION_MOMENTUM, RP_FRICTION_ANDERSON };
     int64_t left = options->max_iterations, done = 0;
     if (options->solver != RP_FRICTION_AUTO)
         return rp_friction_solve(problem, options, y->r, y->u, report);
     rp_result result = RP_NOT_CONVERGED;
-    double last = INFINITY, ratio[2] = { 0, 0 }; /* of residuals after and before the last stage of each; 0: not tried */
+    double last = INFINITY, ratio[KINDS] = { 0 }; /* of residuals after and before the last stage of each; 0: not tried */
     while (left > 0 && result == RP_NOT_CONVERGED) {
-        int kind = ratio[1] < ratio[0];
-        bool circles = ratio[kind] > 0.5;
-        int64_t share = circles ? (left + 1) / 2 : left > STAGE ? STAGE : left;
-        options->solver = circles ? RP_FRICTION_CADOUX : RP_FRICTION_GAUSS_SEIDEL_COLOURED;
-        options->acceleration = kinds[kind];
+        int kind = next_kind(ratio);
+        bool convex = kind == KINDS;
+        int64_t share = kind >= DAMPED ? (left + 1) / 2 : left > STAGE ? STAGE : left;
+        options->solver = convex ? RP_FRICTION_CADOUX : RP_FRICTION_GAUSS_SEIDEL_COLOURED;
+        options->acceleration = kind == MOMENTUM ? RP_FRICTION_MOMENTUM : RP_FRICTION_ANDERSON;
+        options->damped = kind == DAMPED;
         options->max_iterations = share;
         result = rp_friction_solve(problem, options, y->r, y->u, report);
         done += report->iterations;
         left -= share;
-        if (circles)
-            ratio[0] = ratio[1] = 0;
+        if (convex)
+            memset(ratio, 0, sizeof ratio);
         else
             ratio[kind] = isfinite(last) ? report->residual.mean / last : DBL_MIN;
         last = report->residual.mean;

@@ -189,6 +189,8 @@ typedef struct rp__contact_state {
 /* ---- the parts of a step ---- */
 
 rp_result rp__contact_find(rp__contact_state *s, rp__world *world, double dt);                 /* find.c: candidates */
+rp_result rp__contact_find_bodies(rp__contact_state *s, const rp__world *world, double dt);     /* bodies.c: of bodies with each other and walls */
+rp_result rp__contact_add(rp__contact_state *s, const rp__contact_candidate *c);
 rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt);              /* system.c: velocities without contacts */
 rp_result rp__contact_activate(rp__contact_state *s, const rp__world *world, double dt, bool first, int64_t *added);
 /* New contacts begin with what they had in the last step; impulses of the others stay as they are. */

@@ -340,6 +340,16 @@ static void set_diagonal(work *w, const rp__contact_grains *g, int64_t i, double
         rp__contact_add_block(y, &column[0], &column[1], diagonal);
         rp__contact_add_block(y, &column[1], &column[0], diagonal);
     }
+    bool grains = false;
+    for (int e = 0; e < 2; e++)
+        grains |= column[e].object != NOTHING && (column[e].object < g->count || rp__contact_is_fibre(w->s, column[e].object));
+    if (!grains) { /* joints may leave a body without any motion in some direction: keep the block regular */
+        double trace = 0;
+        for (int a = 0; a < d; a++)
+            trace += diagonal[a * d + a];
+        for (int a = 0; a < d; a++)
+            diagonal[a * d + a] += 1e-8 * trace + 1e-300;
+    }
     for (int p = 0; p < d; p++) /* symmetric to the bit */
         for (int q = 0; q < p; q++)
             diagonal[p * d + q] = diagonal[q * d + p] = 0.5 * (diagonal[p * d + q] + diagonal[q * d + p]);

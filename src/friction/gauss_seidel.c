@@ -13,6 +13,24 @@ void rp__friction_sweep_free(rp__friction_sweep *sweep)
 {
     rp__base_free(sweep->factors);
     rp__base_free(sweep->change);
+    rp__base_free(sweep->way);
+    rp__base_free(sweep->part);
+}
+
+rp_result rp__friction_sweep_room(const rp_friction *p, rp__friction_sweep *sweep)
+{
+    sweep->change = rp__base_alloc_zero((size_t)p->contacts * sizeof(double));
+    if (!sweep->change)
+        return RP_OUT_OF_MEMORY;
+    if (!sweep->run->o->damped || sweep->s) /* convex problems have real eigenvalues */
+        return RP_OK;
+    sweep->way = rp__base_alloc_zero((size_t)(p->contacts * p->dimension) * sizeof(double));
+    sweep->part = RP_NEW_ARRAY(double, p->contacts);
+    if (!sweep->way || !sweep->part)
+        return RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < p->contacts; i++)
+        sweep->part[i] = 1;
+    return RP_OK;
 }
 
 void rp__friction_sweep_start(rp__friction_run *run)

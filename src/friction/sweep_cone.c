@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "friction/rolling.h"
 
+#include <math.h>
 #include <string.h>
 
 #define D RP_CONE
@@ -14,9 +15,9 @@ static rp_result make_rolling(const rp_friction *p, rp__friction_sweep *sweep)
 {
     rp__friction_rolling_factor *factors = RP_NEW_ARRAY(rp__friction_rolling_factor, p->contacts);
     sweep->factors = factors;
-    sweep->change = rp__base_alloc_zero((size_t)p->contacts * sizeof(double));
-    if (!factors || !sweep->change)
+    if (!factors)
         return RP_OUT_OF_MEMORY;
+    RP_TRY(rp__friction_sweep_room(p, sweep));
     for (int64_t i = 0; i < p->contacts; i++)
         if (!rp__friction_rolling_factorise(D, &factors[i], p->diagonal + i * D * D))
             return rp__base_fail(RP_BAD_ARGUMENT, "diagonal block %lld of W cannot be factorised", (long long)i);
@@ -29,9 +30,9 @@ rp_result RP_CONE_NAME(rp__friction_sweep_make)(const rp_friction *p, rp__fricti
         return make_rolling(p, sweep);
     factor_type *factors = RP_NEW_ARRAY(factor_type, p->contacts);
     sweep->factors = factors;
-    sweep->change = rp__base_alloc_zero((size_t)p->contacts * sizeof(double));
-    if (!factors || !sweep->change)
+    if (!factors)
         return RP_OUT_OF_MEMORY;
+    RP_TRY(rp__friction_sweep_room(p, sweep));
     for (int64_t i = 0; i < p->contacts; i++)
         if (!RP_CONE_NAME(rp__friction_factorise)(&factors[i], p->diagonal + i * D * D))
             return rp__base_fail(RP_BAD_ARGUMENT, "diagonal block %lld of W cannot be factorised", (long long)i);
@@ -99,6 +100,27 @@ static inline void scatter(const rp_friction *p, const rp__friction_run *run, in
     }
 }
 
+/* Less of the way from r to `next`, for a contact that turned back; in the cone again, since r may lie outside of it. */
+static inline void damp(const rp_friction *p, const rp__friction_sweep *sweep, int64_t i, const double *restrict r, double *restrict next)
+{
+    double *way = sweep->way + i * D, turn = 0, part = sweep->part[i];
+    for (int a = 0; a < D; a++) {
+        double to = next[a] - r[a];
+        turn += way[a] * to;
+        way[a] = to;
+    }
+    part = turn < 0 ? fmax(RP_FRICTION_TURNED * part, RP_FRICTION_LEAST_PART) : fmin(RP_FRICTION_ONWARD * part, 1);
+    sweep->part[i] = part;
+    if (part == 1)
+        return;
+    for (int a = 0; a < D; a++)
+        next[a] = r[a] + part * way[a];
+    if (D != 2 && p->rolling)
+        rp__friction_rolling_project(D, p->mu[i], p->rolling[i], next);
+    else
+        RP_CONE_NAME(rp__friction_project)(p->mu[i], next);
+}
+
 void RP_CONE_NAME(rp__friction_sweep_visit)(const rp_friction *p, rp__friction_sweep *sweep, const int32_t *items, int64_t begin,
                                             int64_t end)
 {
@@ -124,9 +146,12 @@ void RP_CONE_NAME(rp__friction_sweep_visit)(const rp_friction *p, rp__friction_s
             RP_CONE_NAME(rp__friction_solve)(&factors[i], b, p->mu[i], next);
         else
             RP_CONE_NAME(rp__friction_contact)(sweep->local, w, b, p->mu[i], next);
+        for (int a = 0; a < D; a++)
+            moved += (next[a] - r[a]) * (next[a] - r[a]);
+        if (sweep->part)
+            damp(p, sweep, i, r, next);
         for (int a = 0; a < D; a++) {
             change[a] = next[a] - r[a];
-            moved += change[a] * change[a];
             r[a] = next[a];
         }
         sweep->change[i] = sqrt(moved) * p->norm[i];

@@ -688,6 +688,26 @@ static void test_unmet_contacts(void **state)
     rp_friction_destroy(p);
 }
 
+/* Sliding makes plain sweeps of these problems run in circles for ever; damped ones solve them, and leave all impulses in their cones. */
+static void test_damped_sweeps(void **state)
+{
+    (void)state;
+    static const struct { uint64_t seed; double mu; } heaps[] = { { 4, 1 }, { 22, 1 }, { 40, 1 }, { 53, 1 }, { 47, 0.5 } };
+    for (size_t k = 0; k < sizeof heaps / sizeof *heaps; k++) {
+        rp_friction *p = heap_problem(3, 60, heaps[k].seed, heaps[k].mu);
+        double r[180], u[180];
+        rp_friction_options o = limits(RP_FRICTION_GAUSS_SEIDEL, 1e-6, 3000);
+        rp_friction_report report;
+        o.acceleration = RP_FRICTION_PLAIN;
+        assert_int_equal(rp_friction_solve(p, &o, r, u, &report), RP_NOT_CONVERGED);
+        assert_true(report.residual.mean > 1e-3);
+        o.damped = true;
+        assert_int_equal(rp_friction_solve(p, &o, r, u, &report), RP_OK);
+        assert_law(p, r, u, 1e-4);
+        rp_friction_destroy(p);
+    }
+}
+
 /* A problem with another b is that which is made with it. */
 static void test_other_b(void **state)
 {
@@ -721,7 +741,7 @@ int main(void)
         cmocka_unit_test(test_bad_local_problems),  cmocka_unit_test(test_bad_global_problems),
         cmocka_unit_test(test_bad_options),         cmocka_unit_test(test_no_contact_at_all),
         cmocka_unit_test(test_out_of_memory),       cmocka_unit_test(test_unmet_contacts),
-        cmocka_unit_test(test_other_b),
+        cmocka_unit_test(test_other_b),             cmocka_unit_test(test_damped_sweeps),
     };
     return cmocka_run_group_tests_name("friction problems", tests, NULL, NULL);
 }

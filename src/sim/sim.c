@@ -354,7 +354,8 @@ static rp_result advance(rp_sim *sim, double dt, rp_step_stats *stats)
     if (world->touches)
         RP_TRY(rp__sim_sort_touches(sim));
     rp__body_room room = body_room(sim);
-    RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
+    if (!sim->calls->solves_bodies)
+        RP_TRY(rp__body_contacts_solve(world->bodies, world->body_count, &room, dt));
     for (int b = 0; b < world->body_count; b++)
         rp__body_end(&world->bodies[b], dt, sim->def.dim);
 
