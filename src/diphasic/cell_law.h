@@ -26,13 +26,13 @@ DP_INLINE void dp_strain(const dp_system *y, const dp_stress *s, double gamma[DP
 }
 
 /* D_c · w */
-DP_INLINE double dp_outflow(const dp_system *y, const int32_t *node)
+DP_INLINE double dp_outflow(const dp_system *y, const dp_stress *s, double dt)
 {
-    double sum = 0;
+    double sum = y->surface ? dp_leaked(y, s->cell, dt) : 0;
 #pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int k = 0; k < DP_PARTS; k++)
-            sum += dp_divergence(y, n, k) * y->node[node[n]].w[k];
+            sum += dp_leaving(y, s->leaves, n, k) * y->node[s->node[n]].w[k];
     return sum;
 }
 
@@ -79,7 +79,7 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
         double f[DP_PARTS];
         dp_corner_force(y, s, n, tensor, lambda[0], parts, f);
         for (int a = 0; a < parts; a++) {
-            double push = pressure * dp_divergence(y, n, a);
+            double push = pressure * dp_leaving(y, s->leaves, n, a);
             to->u[a] += dt * (to->m[a] * f[a] + to->a[a] * push);
             to->w[a] += dt * (to->a[a] * f[a] + to->theta[a] * push);
         }
@@ -87,12 +87,12 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
 }
 
 /* γ~, tilted; returns the outflow. */
-DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
+DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double dt, double gamma[DP_S])
 {
     double r = 0;
     dp_strain(y, s, gamma);
     if (s->stiffness > 0) {
-        r = dp_outflow(y, s->node);
+        r = dp_outflow(y, s, dt);
         for (int i = 0; i < DP_S; i++)
             gamma[i] -= 0.5 * s->shift[i] * r;
     }

@@ -89,7 +89,8 @@ static const rp__method *variant(const rp_sim_def *def, const void *unused)
 }
 
 static const char *const extras[] = { "take_off", "stick", "slide", "stress_unit", "divergence", "pressure_iterations",
-                                      "viscosity_iterations", "alternating", "drag_x", "drag_y", "drag_z", NULL };
+                                      "viscosity_iterations", "alternating", "drag_x", "drag_y", "drag_z", "fluid_volume",
+                                      "fluid_level", "level_mended", NULL };
 static const char *const phases[] = { "gather", "carry", "prepare", "viscosity", "solve", "move", NULL };
 
 const rp__method rp__diphasic_method = {

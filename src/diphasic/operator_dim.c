@@ -18,7 +18,7 @@ static void respond(const dp_system *y, const dp_stress *s, double dt, int k, do
         double f[DP_PARTS], u[DP_PARTS];
         dp_corner_force(y, s, n, tensor, lambda[0], DP_PARTS, f);
         for (int a = 0; a < DP_PARTS; a++) {
-            double d = dp_divergence(y, n, a);
+            double d = dp_leaving(y, s->leaves, n, a);
             u[a] = dt * (j->m[a] * f[a] + j->a[a] * pressure * d);
             r += dt * j->a[a] * f[a] * d;
             alternating += a < RP_DIM ? 0 : s->inner[n] * d * u[a];
@@ -35,11 +35,11 @@ static void respond(const dp_system *y, const dp_stress *s, double dt, int k, do
 /* shift_k: the outflow that λ = e_k would cause, over that of a pressure. */
 static void make_shift(const dp_system *y, dp_stress *s, double dt)
 {
-    double diagonal = 0;
+    double diagonal = dp_leak(y, s->cell);
     memset(s->shift, 0, sizeof s->shift);
     for (int n = 0; n < DP_CORNERS; n++)
         for (int a = 0; a < DP_PARTS; a++)
-            diagonal += y->node[s->node[n]].theta[a] * dp_divergence(y, n, a) * dp_divergence(y, n, a);
+            diagonal += y->node[s->node[n]].theta[a] * dp_leaving(y, s->leaves, n, a) * dp_leaving(y, s->leaves, n, a);
     s->stiffness = y->params->coupling == RP__COUPLING_EFFECTIVE ? dt * diagonal : 0;
     for (int k = 0; k < DP_S && s->stiffness > 0; k++) {
         double lambda[DP_S] = { 0 }, tensor[DP_S], f[DP_PARTS];
@@ -48,7 +48,7 @@ static void make_shift(const dp_system *y, dp_stress *s, double dt)
         for (int n = 0; n < DP_CORNERS; n++) {
             dp_corner_force(y, s, n, tensor, lambda[0], DP_PARTS, f);
             for (int a = 0; a < DP_PARTS; a++)
-                s->shift[k] += y->node[s->node[n]].a[a] * f[a] * dp_divergence(y, n, a) / diagonal;
+                s->shift[k] += y->node[s->node[n]].a[a] * f[a] * dp_leaving(y, s->leaves, n, a) / diagonal;
         }
     }
 }

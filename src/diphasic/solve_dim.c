@@ -25,7 +25,7 @@ static void visit(const dp_solve *w, dp_stress *s)
 {
     dp_system *y = w->y;
     double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
-    double r = dp_shifted_strain(y, s, gamma);
+    double r = dp_shifted_strain(y, s, w->dt, gamma);
     bool any = r != 0;
     pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
     for (int i = 0; i < DP_S; i++) {
@@ -89,10 +89,10 @@ void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context)
 /* ---- residual and extrapolation ---- */
 
 /* How far a stress is from the law, in units of the typical stress. */
-DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s)
+DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s, double dt)
 {
     double gamma[DP_S], bent[DP_BENT], next[DP_BENT], sum = 0;
-    dp_shifted_strain(y, s, gamma);
+    dp_shifted_strain(y, s, dt, gamma);
     dp_bent_strain(y, s, bent);
     dp_bent_law(s, bent, next);
     for (int i = 0; i < DP_BENT; i++)
@@ -110,7 +110,7 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
         double tangent = 0;
         if (!s->usable)
             continue;
-        double r = y->residual[k] = stress_residual(y, s);
+        double r = y->residual[k] = stress_residual(y, s, w->dt);
         sum[0] += r * r;
         for (int i = 0; i < DP_S; i++) {
             double step = s->lambda[i] - s->before[i];

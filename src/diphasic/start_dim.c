@@ -101,7 +101,7 @@ static void load_column(void *context, int64_t column, int worker)
     (void)worker;
     for (int64_t n = 0; n < end - begin; n++) {
         dp_stress *s = &y->stress[g < 0 ? end - 1 - n : begin + n];
-        double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
+        double weight = (s->mass - dp_wet_part(y, s->cell) * def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
         double load = above + 0.5 * weight;
         above = s->loose > 0 || weight < 0 ? 0 : above + weight;
         s->load = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);

@@ -114,7 +114,7 @@ static void cell_viscosity(void *context, int64_t begin, int64_t end, int worker
         dp_corners(y, at, corner);
         for (int n = 0; n < DP_CORNERS; n++)
             phi += y->phi[corner[n]] / DP_CORNERS;
-        y->eta[c] = fluid->viscosity * DP(thickening)(fluid, phi);
+        y->eta[c] = dp_wet_part(y, c) * fluid->viscosity * DP(thickening)(fluid, phi);
     }
 }
 
@@ -140,14 +140,14 @@ static void contact_viscosity(void *context, int64_t begin, int64_t end, int wor
 {
     const job *w = context;
     dp_system *y = w->y;
-    double eta = w->world->def->fluid->viscosity, cell = pow(y->lattice.h, RP_DIM), viscous = y->params->viscous_number;
+    double viscosity = w->world->def->fluid->viscosity, cell = pow(y->lattice.h, RP_DIM), viscous = y->params->viscous_number;
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         const dp_stress *s = &y->stress[k];
         double pressure = DP_CONTACT * s->lambda[0] * s->extent / cell;
         if (!(pressure > 0) || !(s->faster > 0))
             continue;
-        double number = eta / (viscous * pressure) + s->inertia / sqrt(pressure); /* x/γ̇ */
+        double eta = dp_wet_part(y, s->cell) * viscosity, number = eta / (viscous * pressure) + s->inertia / sqrt(pressure); /* x/γ̇ */
         y->eta_contact[s->cell] = s->faster * pressure * number / (1 + number * shear_rate(y, s));
     }
 }
