@@ -160,6 +160,7 @@ typedef struct rp_fluid_def {
     double drive[3];              /* pressure drop a length that drives the flow [Pa/m] */
     rp_fluid_wall wall[6];
     const rp_shape *fill;         /* where the fluid is at the start; NULL: everywhere, and no surface */
+    double level;                 /* the same by the height of its surface; NAN: not told */
     int cookie;                   /* set by rp_default_fluid_def */
 } rp_fluid_def;
 
@@ -247,6 +248,7 @@ RP_API rp_sink_def rp_default_sink_def(void);
 RP_API rp_fluid_def rp_default_fluid_def(void);
 RP_API const rp_param *rp_fluid_table(void);
 RP_API const rp_param *rp_fluid_wall_table(void);
+RP_API bool rp_fluid_has_surface(const rp_fluid_def *fluid); /* it does not fill the domain; NULL: no */
 
 /* ---- methods ---- */
 

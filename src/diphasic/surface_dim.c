@@ -36,7 +36,7 @@ rp_result DP(create_surface)(dp_system *y, const rp__world *world)
     bool closed = true;
     for (int f = 0; f < 2 * RP_DIM; f++)
         closed = closed && (y->lattice.periodic[f / 2] || y->wall_kind[f] != RP_FLUID_PRESSURE);
-    if (!fluid->fill)
+    if (!rp_fluid_has_surface(fluid))
         return RP_OK;
     dp_surface *s = y->surface = RP_NEW(dp_surface);
     if (!s)
@@ -56,7 +56,9 @@ rp_result DP(create_surface)(dp_system *y, const rp__world *world)
         dp_place(y->nodes, j, at);
         for (int a = 0; a < RP_DIM; a++)
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-        double d = rp_shape_distance(fluid->fill, x, NULL), most = BAND * y->lattice.h;
+        double d = world->def->gravity[y->up] > 0 ? fluid->level - x[y->up] : x[y->up] - fluid->level, most = BAND * y->lattice.h;
+        if (fluid->fill)
+            d = rp_shape_distance(fluid->fill, x, NULL);
         s->distance[j] = d < -most ? -most : d < most ? d : most;
         wet += d < 0;
         s->wet[j] = 0;
