@@ -1,7 +1,7 @@
 /* The law of one cell: its strain, what its stress does to its nodes, and how far it is from Coulomb. Compiled for RP_DIM.
  *
  * λ_N of a cell takes the pressure back that it would cause there (the effective stress, solve_dim.c), and dilatancy tilts the coordinates:
- * γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the step. */
+ * γ'_N = γ_N - κ e·γ_T + c λ_N, λ_T = λ'_T - κ e λ'_N, e the direction of shear, held for the step (rheology_dim.c). */
 #ifndef RP_DIPHASIC_CELL_LAW_H
 #define RP_DIPHASIC_CELL_LAW_H
 
@@ -40,6 +40,7 @@ DP_INLINE void dp_tilt_strain(const dp_stress *s, double gamma[DP_S])
 {
     for (int k = 1; k < DP_S; k++)
         gamma[0] -= s->tilt[k] * gamma[k];
+    gamma[0] += s->give * s->lambda[0];
 }
 
 DP_INLINE void dp_tilt_stress(const dp_stress *s, double lambda[DP_S])
@@ -143,17 +144,18 @@ DP_INLINE void dp_bent_law(const dp_stress *s, const double gamma[DP_BENT], doub
 /* Alart and Curnier's function with a unit for each part: zero if and only if (γ, λ) is in Coulomb's law. */
 DP_INLINE double dp_law_residual(const dp_stress *s, const double gamma[DP_S])
 {
-    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, x[DP_S];
+    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, coulomb[DP_S], x[DP_S];
     normal = normal > 0 ? normal : normal <= 0 ? 0 : normal; /* a NaN stays one */
     sum = (s->lambda[0] - normal) * (s->lambda[0] - normal);
     for (int i = 1; i < DP_S; i++) {
-        x[i] = s->lambda[i] - gamma[i] / s->scale_t;
+        coulomb[i] = s->lambda[i] + s->viscous * gamma[i];
+        x[i] = coulomb[i] - gamma[i] / s->scale_t;
         tangent += x[i] * x[i];
     }
     tangent = sqrt(tangent);
-    double most = s->mu * normal, part = tangent > most ? most / tangent : 1;
+    double most = s->cone * normal, part = tangent > most ? most / tangent : 1;
     for (int i = 1; i < DP_S; i++)
-        sum += (s->lambda[i] - part * x[i]) * (s->lambda[i] - part * x[i]);
+        sum += (coulomb[i] - part * x[i]) * (coulomb[i] - part * x[i]);
     return sqrt(sum);
 }
 

@@ -9,8 +9,8 @@
  * which leaves r_c as it is: λ_N acts on the slip between the phases, p~ on the mixture. At the solution r = 0, so γ~ = γ: it is the same
  * problem. W~, the answer of γ~ to λ, is a congruence of the plain one, symmetric and positive.
  *
- * Dilatancy tilts the coordinates of a stress: γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the
- * step: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times the shear. */
+ * Dilatancy tilts the coordinates of a stress: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times
+ * the shear (rheology_dim.c). */
 #include "diphasic/cell_law.h"
 
 #include "base/error.h"
@@ -24,16 +24,29 @@
 static void visit(const dp_solve *w, dp_stress *s)
 {
     dp_system *y = w->y;
-    double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
+    double gamma[DP_S], b[DP_S], coulomb[DP_S], next[DP_S], change[DP_S], pressure = 0;
     double r = dp_shifted_strain(y, s, w->dt, gamma);
     bool any = r != 0;
     pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
+    memcpy(coulomb, s->lambda, sizeof coulomb);
+    for (int i = 1; i < DP_S; i++)
+        coulomb[i] += s->viscous * gamma[i];
     for (int i = 0; i < DP_S; i++) {
         b[i] = gamma[i];
         for (int j = 0; j < DP_S; j++)
-            b[i] -= s->w[i][j] * s->lambda[j];
+            b[i] -= s->w[i][j] * coulomb[j];
     }
-    DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->mu, next);
+    DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->cone, next);
+    if (s->viscous > 0) {
+        double then[DP_S];
+        for (int i = 1; i < DP_S; i++) {
+            then[i] = b[i];
+            for (int j = 0; j < DP_S; j++)
+                then[i] += s->w[i][j] * next[j];
+        }
+        for (int i = 1; i < DP_S; i++)
+            next[i] -= s->viscous * then[i];
+    }
     for (int i = 0; i < DP_S; i++) {
         change[i] = w->relax * (next[i] - s->lambda[i]);
         any = any || change[i] != 0;
@@ -117,7 +130,7 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
             sum[1] += (i ? s->scale_t : s->w[0][0]) * step * (s->lambda[i] - y->previous[k][i]);
             tangent += i ? s->lambda[i] * s->lambda[i] : 0;
         }
-        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->mu * s->lambda[0] ? 1 : 2;
+        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->cone * s->lambda[0] ? 1 : 2;
         sum[2 + region]++;
     }
 }
@@ -205,10 +218,10 @@ static rp_result reserve(dp_system *y)
     if (y->stress_count <= y->previous_capacity)
         return RP_OK;
     int64_t capacity = y->stress_count + y->stress_count / 4;
-    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual };
-    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual };
+    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual, (void **)&y->plain };
+    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual, sizeof *y->plain };
     y->previous_capacity = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         rp__base_free(*to[i]);
         *to[i] = rp__base_alloc_array((size_t)capacity, size[i]);
         if (!*to[i])
@@ -244,6 +257,14 @@ static bool measure(dp_solve *w, dp_report *report, double *turn)
     return report->residual_mean <= part * y->params->tolerance && report->residual_max <= part * y->params->tolerance_max;
 }
 
+static bool any_faster(const rp__world *world)
+{
+    for (int m = 0; m < world->def->material_count; m++)
+        if (world->materials[m].friction_dynamic > 0)
+            return true;
+    return false;
+}
+
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
 {
     dp_solve w = { .y = y, .world = world, .dt = dt, .relax = 1 };
@@ -254,8 +275,9 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
     DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
-    DP(set_tilt)(y, world, dt);
     DP(make_operators)(&w);
+    w.rates = y->params->dilatancy != RP__DILATANCY_NONE || any_faster(world), w.first = true;
+    DP(follow_rates)(&w);
     extrapolate(&w, 0);
     const double *g = world->def->gravity;
     double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
@@ -265,6 +287,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
+        DP(follow_rates)(&w);
         w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)

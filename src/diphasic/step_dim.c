@@ -45,8 +45,7 @@ void DP(destroy)(void *state)
                     y->previous_bend,
                     y->residual,
                     y->eta,
-                    y->eta_contact,
-                    y->mobility,
+                    y->plain,
                     y->stress_of,
                     y->source,
                     y->room,
@@ -98,7 +97,6 @@ static bool allocate(dp_system *y)
                 make(&y->held, n, many) && make(&y->viscous, n, many) && make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) &&
                 make(&y->rhs, c, one) &&
                 make(&y->change, c, one) && make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) &&
-                make(&y->eta_contact, c, one) && make(&y->mobility, n, many) &&
                 make(&y->stress_of, c, sizeof *y->stress_of) && make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) &&
                 make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&

@@ -77,16 +77,22 @@ typedef struct dp_stress {
     double densest;               /* volume fraction that its grains can have at most, as few as they are around it */
     double opening;               /* what shear opens of a cell that is too full, as a rate */
     double mu;                    /* of the cone */
+    double cone;                  /* what of it is left in tilted coordinates */
     double shift[DP_S];           /* what λ takes off the pressure of the cell */
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
     double scale, scale_t;        /* units of the residual */
+    double slip;                  /* the first of them without dilatancy */
     bool usable;                  /* some corner can move */
     bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
+    double shear[DP_S];           /* e, from [1] on */
+    double dilates;               /* part of tan ψ that counts */
+    double give;                  /* γ'_N that a unit of λ_N takes by making J smaller (rheology_dim.c) */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
-    double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (viscosity_dim.c) */
+    double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (rheology_dim.c) */
+    double viscous;               /* stress of that friction beyond µ1, a unit of γ_T */
     double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
@@ -192,7 +198,6 @@ typedef struct dp_system {
     double *scratch[4];           /* RP_DIM a node each */
     uint16_t *hold;
     double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
-    double *mobility;             /* M of the components, RP_DIM a node, for the solve of that friction */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
     double *free_node;            /* ∫N outside of bodies, of nodes with grains */
@@ -200,7 +205,7 @@ typedef struct dp_system {
     /* cells */
     double *pressure, *rhs, *change; /* state: pressure */
     double *lambda;               /* DP_S a cell, state: contact stress of the last step */
-    double *eta, *eta_contact;    /* viscosity of the mixture; of friction that grows with the rate of shear */
+    double *eta;                  /* viscosity of the mixture */
     double *free_cell, *part;     /* volume outside of bodies, of cells with grains; what of it each of the corners has */
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
@@ -226,6 +231,7 @@ typedef struct dp_system {
     int64_t contact_count, contact_capacity;
     int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
+    double (*plain)[DP_S][DP_S];  /* W~ where nothing depends on the rate of shear */
     double (*previous_bend)[DP_BENT];
     double *residual;             /* of stresses */
     double *bend;                 /* DP_BENT a cell, state */
@@ -261,6 +267,7 @@ typedef struct dp_solve {
     double dt;
     bool backward;
     double beta;
+    bool rates, first; /* something depends on the rate of shear; the operators are new */
     double relax;   /* part of what the law asks for that a visit does */
     double moved;   /* change of the velocity of a free body in the last round */
     double largest; /* right side of the pressure in this step */
@@ -455,9 +462,10 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
-void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
+void DP(follow_rates)(dp_solve *w);                                          /* dilatancy and friction at the rates of shear as they stand */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
+void DP(factorise)(dp_stress *s);
 /* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
 void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */
