@@ -1,4 +1,4 @@
-/* Grains in a Newtonian fluid that fills the domain: two velocities, one pressure, the exact law of friction. The equations and how they
+/* Grains in a Newtonian fluid, with or without a surface: two velocities, one pressure, the exact law of friction. The equations and how they
  * are solved: docs/diphasic.md. */
 #include "diphasic/diphasic.h"
 
@@ -95,7 +95,7 @@ static const char *const phases[] = { "gather", "carry", "prepare", "viscosity",
 
 const rp__method rp__diphasic_method = {
     .info = { .name = "diphasic",
-              .summary = "grains in a fluid that fills the domain: two velocities, one pressure, exact Coulomb friction",
+              .summary = "grains in a fluid, with or without a surface: two velocities, one pressure, exact Coulomb friction",
               .params = params,
               .fields = fields,
               .extras = extras,
