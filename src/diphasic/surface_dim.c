@@ -13,9 +13,11 @@
 
 #include <string.h>
 
-/* Distances are kept up to so many cells from the surface; and a cell with less fluid than this part of it counts as dry: rounding. */
+/* Distances are kept up to so many cells from the surface; a cell with less fluid than this part of it counts as dry; and so well has the fluid its volume
+ * in a step, in which nothing adds up. */
 #define BAND 6.0
 #define TRACE_OF_FLUID 1e-9
+#define PART_OF_VOLUME 1e-9
 
 /* ---- creation ---- */
 
@@ -169,12 +171,15 @@ typedef void node_fn(dp_system *y, int64_t j, const int64_t at[3]);
 static void sweep(dp_system *y, node_fn *visit)
 {
     for (int from = 0; from < DP_CORNERS; from++)
-        for (int64_t i = 0; i < y->node_count; i++) {
-            int64_t at[3];
-            dp_place(y->nodes, i, at);
-            for (int a = 0; a < RP_DIM; a++)
+        for (int64_t line = 0; line < y->nodes[1] * y->nodes[2]; line++) {
+            int64_t at[3] = { 0, line % y->nodes[1], line / y->nodes[1] }, n = y->nodes[0];
+            for (int a = 1; a < RP_DIM; a++)
                 at[a] = from >> a & 1 ? y->nodes[a] - 1 - at[a] : at[a];
-            visit(y, dp_node_index(y, at), at);
+            int64_t j = dp_node_index(y, at);
+            for (int64_t i = 0; i < n; i++) {
+                at[0] = from & 1 ? n - 1 - i : i;
+                visit(y, j + at[0], at);
+            }
         }
 }
 
@@ -325,7 +330,7 @@ static rp_result mend_volume(dp_system *y, const rp__world *world)
     RP_TRY(measure_wet(y, &found));
     if (s->volume < 0)
         s->volume = found;
-    for (int k = 0; k < 20 && fabs(found - s->volume) > 1e-12 * s->volume; k++) {
+    for (int k = 0; k < 20 && fabs(found - s->volume) > PART_OF_VOLUME * s->volume; k++) {
         double lacking = s->volume - found, by, before = found;
         if (!(slope > 0))
             break;

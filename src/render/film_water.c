@@ -196,7 +196,7 @@ rp_result rp__film_add_water(const rp_film *film, int64_t i, rp_render *render)
     if (result == RP_OK && b.mesh.triangle_count > 0) {
         rp_mesh_set set = rp_default_mesh_set();
         double wide = fmax(film->sim->upper[0] - film->sim->lower[0], film->sim->upper[1] - film->sim->lower[1]);
-        static const uint8_t blue[3] = { 12, 98, 132 };
+        static const uint8_t blue[3] = { 16, 132, 196 };
         set.mesh = &b.mesh;
         set.opacity = 0;
         set.clarity = film->sim->dim == 2 ? 0.8 * film->sim->cell_size : 1.2 * wide; /* a section is lit as if it were deep */
