@@ -87,7 +87,7 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
     }
 }
 
-/* γ~, tilted; returns the outflow. */
+/* γ~, not tilted; returns the outflow. */
 DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double dt, double gamma[DP_S])
 {
     double r = 0;
@@ -97,7 +97,6 @@ DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, doubl
         for (int i = 0; i < DP_S; i++)
             gamma[i] -= 0.5 * s->shift[i] * r;
     }
-    dp_tilt_strain(s, gamma);
     return r;
 }
 

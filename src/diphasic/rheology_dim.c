@@ -10,17 +10,19 @@
  *
  *   ∇·u = (h + s) γ̇ - s (J/η) p,   s = J h'(J) = K φ_c √J / (2 (1 + √J)²),
  *
- * never above it: Coulomb's law in tilted coordinates with κ = c0 (h + s), in which the contact also gives way by s J/η a unit of p, and with
- * µ - s for the friction, since tilting adds κ to it. Each round takes the plane at the J that the one before has come to (Newton's method): from
- * above J falls to the root without going past it. The residual is that of the law itself.
+ * never above it: Coulomb's law in tilted coordinates with κ = c0 (h + s), in which the contact also gives way by s J/η a unit of p. Tilting adds κ
+ * to friction: µ - (h - h(0)) - s is left for the cone, and h - h(0) is a viscous stress, so that what rests at h(0) does not when it moves
+ * (with all of h in the cone cells at their threshold stick and slide in turns). Each visit of a cell goes from plane to plane until J is its own (Newton's method): from
+ * above J falls to the root without going past it. Taken once a round, with the J that the rounds have come to, cells went round in circles. The
+ * residual is that of the plane of the last visit.
  *
  * Friction   [boyer2011; jop2006]: µ = µ1 + (µ2 - µ1) x/(1 + x). What is beyond µ1 is a viscous stress -v γ_T of the cell beside that of Coulomb's
- * law, c = λ + v γ_T; with v held γ answers to c by (W⁻¹ + v P_T)⁻¹. Each round takes v as the one before has left γ̇ and p. */
+ * law, c = λ + v γ_T; with v held γ answers to c by (W⁻¹ + v P_T)⁻¹. v is that of the last J, or of the last round. */
 #include "diphasic/cell_law.h"
 
 #include "exec/exec.h"
 
-/* J where tan ψ is largest_dilatancy, or where growth of tan ψ takes nearly all of friction: beyond it the tangent plane of that J is the law. */
+/* J where tan ψ is largest_dilatancy, or where s takes nearly all of friction: beyond it the tangent plane of that J is the law. */
 static double largest_number(const rp__diphasic_params *par, double phi, double mu)
 {
     double least = phi - (par->dilatancy_slope > 0 ? par->largest_dilatancy / par->dilatancy_slope : 0);
@@ -47,17 +49,25 @@ static flow flow_of(const dp_system *y, const dp_stress *s)
     return (flow){ 2 * sqrt(square) / s->extent, DP_CONTACT * s->lambda[0] * s->packing / s->volume };
 }
 
-/* The tangent plane of dilatancy at J, and the stress in its coordinates. */
-static void lean(const dp_system *y, dp_stress *s, double *previous, double eta, const flow *f)
+/* The tangent plane of dilatancy at J, and the stress in its coordinates; false if √J is the same but for a part. */
+static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, double same)
 {
     const rp__diphasic_params *par = y->params;
+    double *previous = y->previous[s - y->stress];
     double phi = s->packing / s->volume, mu = s->mu / DP_CONTACT, most = largest_number(par, phi, mu), give = 0;
     double number = !(f->rate > 0) || !(eta > 0) ? 0 : f->pressure > 0 ? eta * f->rate / f->pressure : INFINITY;
-    double root = sqrt(number < most ? number : most), tangent = par->dilatancy_slope * (phi - par->critical_fraction / (1 + root));
+    double root = sqrt(number < most ? number : most);
+    if (fabs(root - s->root) <= same * root)
+        return false;
+    s->root = root;
+    double tangent = par->dilatancy_slope * (phi - par->critical_fraction / (1 + root));
     double growth = 0.5 * par->dilatancy_slope * par->critical_fraction * root / ((1 + root) * (1 + root)), least = fmin(par->largest_dilatancy, 0.9 * mu);
     if (tangent < -least) /* contraction never turns friction round */
         tangent = -least, growth = 0;
-    tangent = s->dilates * fmin(tangent, par->largest_dilatancy), growth *= s->dilates;
+    tangent = fmin(tangent, par->largest_dilatancy);
+    double rest = fmax(-least, par->dilatancy_slope * (phi - par->critical_fraction));
+    double beyond = fmin(fmax(0, tangent - rest), fmax(0, 0.9 * mu - growth)); /* of tan ψ at rest */
+    s->viscous = root > 0 ? 2 * beyond * eta / (root * root * phi * s->extent) : 0;
     if (eta > 0)
         give = s->extent * phi * DP_CONTACT * growth * root * root / (eta * DP_TRACE);
     for (int i = 1; i < DP_S; i++) {
@@ -68,14 +78,15 @@ static void lean(const dp_system *y, dp_stress *s, double *previous, double eta,
         previous[i] += change * previous[0];
     }
     s->give = give;
-    s->cone = s->mu - DP_CONTACT * growth;
+    s->cone = s->mu - DP_CONTACT * (growth + beyond);
+    return true;
 }
 
 /* The stress by which friction exceeds µ1 λ_N, a unit of γ_T: (µ2 - µ1) p x/(1 + x) / γ̇, x = γ̇ B/p, B = η/J0 + d √(ρ p)/I0. */
 static void thicken(const dp_system *y, dp_stress *s, double eta, const flow *f)
 {
     double b = eta / y->params->viscous_number + s->inertia * sqrt(f->pressure), phi = s->packing / s->volume;
-    s->viscous = f->pressure > 0 ? s->faster * 2 * b * f->pressure / (s->extent * phi * (f->pressure + f->rate * b)) : 0;
+    s->viscous += f->pressure > 0 ? s->faster * 2 * b * f->pressure / (s->extent * phi * (f->pressure + f->rate * b)) : 0;
 }
 
 /* W~ in the coordinates of the law: T W Tᵀ, how the contact gives way, and (W⁻¹ + v P_T)⁻¹. */
@@ -104,9 +115,23 @@ static void make_local(const dp_system *y, dp_stress *s)
     DP(factorise)(s);
 }
 
+bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], double normal)
+{
+    double square = 0, eta = dp_wet_part(w->y, s->cell) * w->world->def->fluid->viscosity;
+    for (int i = 1; i < DP_S; i++)
+        square += gamma[i] * gamma[i];
+    flow f = { 2 * sqrt(square) / s->extent, DP_CONTACT * normal * s->packing / s->volume };
+    if (!lean(w->y, s, eta, &f, DP_SAME_ROOT))
+        return false;
+    if (s->faster > 0)
+        thicken(w->y, s, eta, &f);
+    make_local(w->y, s);
+    return true;
+}
+
 /* Where the grains of a cell dilate, and the direction of shear, held for the step: cells that are packed at all their corners (partly filled ones look
  * loose). The direction is that against which friction will act, of γ_T/W_TT - λ_T: where grains hardly move the stress before the step tells it,
- * where they touched nothing the strain. Below half of what friction can carry nothing shears, and the tilt fades out. */
+ * where they touched nothing the strain. */
 static void direct(const dp_system *y, dp_stress *s, double dt)
 {
     double sum[DP_S] = { 0 }, gamma[DP_S], length = 0, unit = 0;
@@ -126,8 +151,7 @@ static void direct(const dp_system *y, dp_stress *s, double dt)
     length = sqrt(length);
     if (!packed || !(length > 0))
         return;
-    double part = s->lambda[0] > 0 ? 2 * length / (s->mu * s->lambda[0]) - 1 : 1;
-    s->dilates = part < 0 ? 0 : part > 1 ? 1 : part;
+    s->dilates = true;
     for (int i = 1; i < DP_S; i++)
         s->shear[i] = gamma[i] / length;
 }
@@ -145,11 +169,13 @@ static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
             if (y->params->dilatancy != RP__DILATANCY_NONE)
                 direct(y, s, w->dt);
         }
-        if (!s->usable || !(s->dilates > 0 || s->faster > 0))
+        bool leans = s->dilates && w->first; /* later the visits themselves see to it */
+        if (!s->usable || !(leans || (s->faster > 0 && !s->dilates)))
             continue;
         flow f = flow_of(y, s);
-        if (s->dilates > 0)
-            lean(y, s, y->previous[k], eta, &f);
+        s->viscous = 0;
+        if (leans)
+            lean(y, s, eta, &f, 0);
         if (s->faster > 0)
             thicken(y, s, eta, &f);
         make_local(y, s);

@@ -21,32 +21,46 @@
 
 /* ---- sweeps ---- */
 
+/* λ of a cell in its law, where γ~ (not tilted) and λ are as they stand. What depends on the rate of shear is brought to what it makes of it itself:
+ * the tangent plane lies below the law, so that J comes down to its own value (rheology_dim.c). */
+static void obey(const dp_solve *w, dp_stress *s, const double strain[DP_S], double next[DP_S])
+{
+    for (int step = 0;; step++) {
+        double gamma[DP_S], coulomb[DP_S], b[DP_S], then[DP_S];
+        memcpy(gamma, strain, sizeof gamma);
+        dp_tilt_strain(s, gamma);
+        memcpy(coulomb, s->lambda, sizeof coulomb);
+        for (int i = 1; i < DP_S; i++)
+            coulomb[i] += s->viscous * gamma[i];
+        for (int i = 0; i < DP_S; i++) {
+            b[i] = gamma[i];
+            for (int j = 0; j < DP_S; j++)
+                b[i] -= s->w[i][j] * coulomb[j];
+        }
+        bool sticks = DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->cone, next) == RP__STICK;
+        if (!(s->dilates || s->viscous > 0))
+            return;
+        for (int i = 1; i < DP_S; i++) {
+            then[i] = sticks ? 0 : b[i]; /* exactly: J is that of rest */
+            for (int j = 0; j < DP_S && !sticks; j++)
+                then[i] += s->w[i][j] * next[j];
+        }
+        if (s->dilates && step < DP_TANGENTS && DP(follow_rate)(w, s, then, next[0]))
+            continue;
+        for (int i = 1; i < DP_S; i++)
+            next[i] -= s->viscous * then[i];
+        return;
+    }
+}
+
 static void visit(const dp_solve *w, dp_stress *s)
 {
     dp_system *y = w->y;
-    double gamma[DP_S], b[DP_S], coulomb[DP_S], next[DP_S], change[DP_S], pressure = 0;
+    double gamma[DP_S], next[DP_S], change[DP_S], pressure = 0;
     double r = dp_shifted_strain(y, s, w->dt, gamma);
     bool any = r != 0;
     pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
-    memcpy(coulomb, s->lambda, sizeof coulomb);
-    for (int i = 1; i < DP_S; i++)
-        coulomb[i] += s->viscous * gamma[i];
-    for (int i = 0; i < DP_S; i++) {
-        b[i] = gamma[i];
-        for (int j = 0; j < DP_S; j++)
-            b[i] -= s->w[i][j] * coulomb[j];
-    }
-    DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->cone, next);
-    if (s->viscous > 0) {
-        double then[DP_S];
-        for (int i = 1; i < DP_S; i++) {
-            then[i] = b[i];
-            for (int j = 0; j < DP_S; j++)
-                then[i] += s->w[i][j] * next[j];
-        }
-        for (int i = 1; i < DP_S; i++)
-            next[i] -= s->viscous * then[i];
-    }
+    obey(w, s, gamma, next);
     for (int i = 0; i < DP_S; i++) {
         change[i] = w->relax * (next[i] - s->lambda[i]);
         any = any || change[i] != 0;
@@ -58,6 +72,7 @@ static void visit(const dp_solve *w, dp_stress *s)
     y->pressure[s->cell] += pressure;
     dp_scatter(y, s, w->dt, pressure, change, DP_PARTS);
 }
+
 DP_INLINE void visit_bent(const dp_solve *w, dp_stress *s)
 {
     double gamma[DP_BENT], next[DP_BENT];
@@ -106,6 +121,7 @@ DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s, double 
 {
     double gamma[DP_S], bent[DP_BENT], next[DP_BENT], sum = 0;
     dp_shifted_strain(y, s, dt, gamma);
+    dp_tilt_strain(s, gamma);
     dp_bent_strain(y, s, bent);
     dp_bent_law(s, bent, next);
     for (int i = 0; i < DP_BENT; i++)

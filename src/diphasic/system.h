@@ -87,7 +87,8 @@ typedef struct dp_stress {
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
     double shear[DP_S];           /* e, from [1] on */
-    double dilates;               /* part of tan ψ that counts */
+    bool dilates;                 /* tan ψ counts */
+    double root;                  /* √J of that tangent plane */
     double give;                  /* γ'_N that a unit of λ_N takes by making J smaller (rheology_dim.c) */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
@@ -462,6 +463,7 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
+bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], double normal); /* of a cell with this γ_T and λ_N; false: no other */
 void DP(follow_rates)(dp_solve *w);                                          /* dilatancy and friction at the rates of shear as they stand */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
