@@ -1,7 +1,7 @@
 /* Cells that the surface of the fluid cuts: integrals over the part of a cell where a field, multilinear between its corners, is below
  * zero. The cell is taken apart into simplices around its centre (and those of its faces), in each of which the field is linear between the
  * corners; a field that is linear in the cell is met exactly. An edge of a simplex that the surface crosses splits it in two there, until none is left.
- * Both N and ∇N are then integrated by points, exactly up to the second degree. */
+ * Both N and ∇N are then integrated by points, exactly. */
 #include "diphasic/system.h"
 
 #include <string.h>
@@ -32,24 +32,32 @@ static double measure(const simplex *s)
 #endif
 }
 
-/* The rule with one point a vertex: weights of the near vertex and the others, exact to the second degree [stroud1971]. */
+static void add_point(const job *w, const double t[RP_DIM], double part)
+{
+    double weight[DP_CORNERS], gradient[DP_CORNERS][RP_DIM];
+    dp_weights(t, weight);
+    dp_gradients(t, 1, gradient);
+    for (int n = 0; n < DP_CORNERS; n++) {
+        w->out->part[n] += part * weight[n];
+        for (int a = 0; a < RP_DIM; a++)
+            w->out->leaves[n][a] += part * gradient[n][a];
+    }
+}
+
+/* By the centres of the sides, and in 3D the vertices: exact up to the degree of N, with no weight below zero [stroud1971]. */
 static void integrate(const job *w, const simplex *s)
 {
-    const double near = RP_DIM == 2 ? 2.0 / 3 : 0.58541019662496845446, far = (1 - near) / RP_DIM;
-    double volume = measure(s), part = volume / (RP_DIM + 1);
+    const double side = RP_DIM == 2 ? 1.0 / 3 : 9.0 / 40, vertex = RP_DIM == 2 ? 0 : 1.0 / 40;
+    double volume = measure(s);
     w->out->fraction += volume;
-    for (int q = 0; q <= RP_DIM && volume > 0; q++) {
-        double t[RP_DIM] = { 0 }, weight[DP_CORNERS], gradient[DP_CORNERS][RP_DIM];
+    for (int q = 0; q <= RP_DIM && volume > 0; q++) { /* the side across from vertex q */
+        double t[RP_DIM] = { 0 };
         for (int i = 0; i <= RP_DIM; i++)
             for (int a = 0; a < RP_DIM; a++)
-                t[a] += (i == q ? near : far) * s->x[i][a];
-        dp_weights(t, weight);
-        dp_gradients(t, 1, gradient);
-        for (int n = 0; n < DP_CORNERS; n++) {
-            w->out->part[n] += part * weight[n];
-            for (int a = 0; a < RP_DIM; a++)
-                w->out->leaves[n][a] += part * gradient[n][a];
-        }
+                t[a] += i == q ? 0 : s->x[i][a] / RP_DIM;
+        add_point(w, t, side * volume);
+        if (vertex > 0)
+            add_point(w, s->x[q], vertex * volume);
     }
 }
 
