@@ -189,6 +189,35 @@ static void half_under_water(void **state)
         }
 }
 
+/* A column that collapses over a film of water goes as one in a fluid of hardly any weight: above a surface grains are dry. */
+static void dry_column(void **state)
+{
+    (void)state;
+    double centre[2] = { 0 }, front[2] = { 0 };
+    for (int film = 0; film < 2; film++) {
+        const int cells[3] = { 30, 12, 1 };
+        const double from[3] = { 0, 0, 0 }, to[3] = { 6, 8, 0 };
+        scene s;
+        scene_begin(&s, 2, 0.01, cells, from, to);
+        if (film)
+            s.fluid.level = 1e-5;
+        else
+            s.fluid.density = 1e-3, s.fluid.viscosity = 1e-9;
+        s.def.frame_rate = 250;
+        scene_start(&s);
+        for (int step = 0; step < 80; step++)
+            scene_step(&s, NULL);
+        int64_t n;
+        const double *x = scene_field(&s, "position", 0, &n);
+        for (int64_t i = 0; i < n; i++)
+            centre[film] += x[i] / (double)n, front[film] = fmax(front[film], x[i]);
+        scene_end(&s);
+    }
+    assert_true(front[0] > 0.09);
+    if (!(fabs(centre[1] / centre[0] - 1) <= 0.005) || !(fabs(front[1] / front[0] - 1) <= 0.02))
+        fail_msg("centre at %g m in place of %g, front at %g in place of %g", centre[1], centre[0], front[1], front[0]);
+}
+
 /* Grains fall through the air as if nothing were there, dive in, and raise the level by their volume; the fluid keeps its own. */
 static void poured_sand(void **state)
 {
@@ -353,7 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(still_water),        cmocka_unit_test(sloshing),   cmocka_unit_test(dam_break),
-        cmocka_unit_test(half_under_water),   cmocka_unit_test(poured_sand), cmocka_unit_test(in_and_out),
+        cmocka_unit_test(half_under_water),   cmocka_unit_test(dry_column),  cmocka_unit_test(poured_sand), cmocka_unit_test(in_and_out),
         cmocka_unit_test(threads_and_states), cmocka_unit_test(full_box),   cmocka_unit_test(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
