@@ -44,6 +44,12 @@
  * last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
 #define DP_GIVEN_BACK 0.001
 
+/* The surface of a fluid (surface_dim.c). Distances are kept up to so many cells from it; a cell with less fluid than this part of it counts as dry; and
+ * so well has the fluid its volume in a step, in which nothing adds up. */
+#define DP_BAND 6.0
+#define DP_TRACE_OF_FLUID 1e-9
+#define DP_PART_OF_VOLUME 1e-9
+
 /* Part of the tolerance that is left where no grains slide: what is let go adds up to creep there, step by step, and rounds are few
  * (if not, the plain tolerance is enough after DP_PATIENCE of them). */
 #define DP_AT_REST 0.01

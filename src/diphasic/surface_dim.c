@@ -5,6 +5,7 @@
  * The surface goes with the fluid, not with the mixture: so grains that fall in raise it by what they displace. Its position is carried along paths of
  * the fluid, which is continued beyond it along ∇d; then d is made a distance again [zhao2005], and the surface moved as a whole so
  * that the fluid has its volume: nothing drifts. Air has no weight and one pressure, and none is kept: a bubble fills. */
+#include "diphasic/closure.h"
 #include "diphasic/system.h"
 
 #include "base/error.h"
@@ -12,12 +13,6 @@
 #include "exec/exec.h"
 
 #include <string.h>
-
-/* Distances are kept up to so many cells from the surface; a cell with less fluid than this part of it counts as dry; and so well has the fluid its volume
- * in a step, in which nothing adds up. */
-#define BAND 6.0
-#define TRACE_OF_FLUID 1e-9
-#define PART_OF_VOLUME 1e-9
 
 /* ---- creation ---- */
 
@@ -58,7 +53,7 @@ rp_result DP(create_surface)(dp_system *y, const rp__world *world)
         dp_place(y->nodes, j, at);
         for (int a = 0; a < RP_DIM; a++)
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-        double d = world->def->gravity[y->up] > 0 ? fluid->level - x[y->up] : x[y->up] - fluid->level, most = BAND * y->lattice.h;
+        double d = world->def->gravity[y->up] > 0 ? fluid->level - x[y->up] : x[y->up] - fluid->level, most = DP_BAND * y->lattice.h;
         if (fluid->fill)
             d = rp_shape_distance(fluid->fill, x, NULL);
         s->distance[j] = d < -most ? -most : d < most ? d : most;
@@ -195,7 +190,7 @@ static void reach_node(dp_system *y, int64_t j, const int64_t at[3])
         }
         least = fmin(least, near[a]);
     }
-    if (least < fmin(s->reach[j], BAND * h))
+    if (least < fmin(s->reach[j], DP_BAND * h))
         s->reach[j] = fmin(s->reach[j], eikonal(near, h));
 }
 
@@ -206,7 +201,7 @@ static void measure_distance(dp_system *y)
     dp_surface *s = y->surface;
     nearest w = { .s = s, .h = y->lattice.h };
     for (int64_t j = 0; j < y->node_count; j++)
-        s->reach[j] = BAND * w.h;
+        s->reach[j] = DP_BAND * w.h;
     for (int64_t c = 0; c < y->cell_count; c++) {
         int64_t at[3];
         double value[DP_CORNERS], least = INFINITY, most = -INFINITY;
@@ -264,7 +259,7 @@ static void make_cuts(void *context, int64_t begin, int64_t end, int worker)
         for (int n = 0; n < DP_CORNERS; n++)
             value[n] = s->distance[corner[n]];
         DP(cut_cell)(value, y->lattice.h, &s->cut[i], NULL, NULL);
-        if (s->cut[i].fraction < TRACE_OF_FLUID)
+        if (s->cut[i].fraction < DP_TRACE_OF_FLUID)
             s->cut_of[s->cut_cell[i]] = DP_DRY;
     }
 }
@@ -330,7 +325,7 @@ static rp_result mend_volume(dp_system *y, const rp__world *world)
     RP_TRY(measure_wet(y, &found));
     if (s->volume < 0)
         s->volume = found;
-    for (int k = 0; k < 20 && fabs(found - s->volume) > PART_OF_VOLUME * s->volume; k++) {
+    for (int k = 0; k < 20 && fabs(found - s->volume) > DP_PART_OF_VOLUME * s->volume; k++) {
         double lacking = s->volume - found, by, before = found;
         if (!(slope > 0))
             break;
@@ -447,7 +442,7 @@ static void extend_node(dp_system *y, int64_t j, const int64_t at[3])
 {
     dp_surface *s = y->surface;
     double sum[RP_DIM] = { 0 }, all = 0;
-    if (s->known[j] || s->distance[j] >= BAND * y->lattice.h)
+    if (s->known[j] || s->distance[j] >= DP_BAND * y->lattice.h)
         return;
     for (int a = 0; a < RP_DIM; a++) {
         int64_t near = -1;
@@ -504,7 +499,7 @@ static void continue_fluid(dp_system *y)
     for (int64_t j = 0; j < y->node_count; j++) {
         bool held = y->hold[j] & DP_HOLD_FLUX;
         for (int a = 0; a < RP_DIM; a++) {
-            held = held || (y->hold[j] & dp_fluid_hold(a) && s->distance[j] < BAND * y->lattice.h);
+            held = held || (y->hold[j] & dp_fluid_hold(a) && s->distance[j] < DP_BAND * y->lattice.h);
             if (!s->known[j])
                 s->velocity[RP_DIM * j + a] = 0;
         }
