@@ -336,7 +336,7 @@ static rp_result mend_volume(dp_system *y, const rp__world *world)
         if ((found - before) * by > 0)
             slope = (found - before) / by;
     }
-    if (s->volume - found > 1e-6 * s->volume + pow(y->lattice.h, RP_DIM))
+    if (found > 0 && s->volume - found > 1e-6 * s->volume + pow(y->lattice.h, RP_DIM)) /* none: it is gone through open faces, or thinner than a cell */
         return rp__base_fail(RP_DIVERGED, "there is no room for the fluid at t = %g s: %g m%d of it are there, and %g m%d are left beside grains and bodies: "
                                           "give the domain an open face, or more height",
                              world->time, s->volume, RP_DIM, found, RP_DIM);
