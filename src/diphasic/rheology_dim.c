@@ -11,10 +11,11 @@
  *   ∇·u = (h + s) γ̇ - s (J/η) p,   s = J h'(J) = K φ_c √J / (2 (1 + √J)²),
  *
  * never above it: Coulomb's law in tilted coordinates with κ = c0 (h + s), in which the contact also gives way by s J/η a unit of p. Tilting adds κ
- * to friction: µ - (h - h(0)) - s is left for the cone, and h - h(0) is a viscous stress, so that what rests at h(0) does not when it moves
- * (with all of h in the cone cells at their threshold stick and slide in turns). Each visit of a cell goes from plane to plane until J is its own (Newton's method): from
- * above J falls to the root without going past it. Taken once a round, with the J that the rounds have come to, cells went round in circles. The
- * residual is that of the plane of the last visit.
+ * to friction: µ - (h - h(0)) - s is left for the cone, and what h gains on h(0) is a viscous stress as far as it can be, so that cells
+ * at their threshold do not stick and slide in turns. Each visit of a cell goes from plane to plane until J is its own (Newton's method): from
+ * above J falls to the root without going past it. Taken once a round, with the J that the rounds have come to, cells went round in circles. After
+ * DP_PATIENCE rounds planes change only in rounds of twice the number each, and the rounds between solve a plain Coulomb problem. The residual is
+ * that of the plane of the last visit.
  *
  * Friction   [boyer2011; jop2006]: µ = µ1 + (µ2 - µ1) x/(1 + x). What is beyond µ1 is a viscous stress -v γ_T of the cell beside that of Coulomb's
  * law, c = λ + v γ_T; with v held γ answers to c by (W⁻¹ + v P_T)⁻¹. v is that of the last J, or of the last round. */
@@ -67,6 +68,8 @@ static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, do
     tangent = fmin(tangent, par->largest_dilatancy);
     double rest = fmax(-least, par->dilatancy_slope * (phi - par->critical_fraction));
     double beyond = fmin(fmax(0, tangent - rest), fmax(0, 0.9 * mu - growth)); /* of tan ψ at rest */
+    /* viscous no more than the cell itself resists: √J has no slope at rest, and stiff cells hand on shear too slowly */
+    beyond = fmin(beyond, root * root * phi * s->extent / (2 * eta * y->plain[s - y->stress][1][1]));
     s->viscous = root > 0 ? 2 * beyond * eta / (root * root * phi * s->extent) : 0;
     if (eta > 0)
         give = s->extent * phi * DP_CONTACT * growth * root * root / (eta * DP_TRACE);

@@ -45,7 +45,7 @@ static void obey(const dp_solve *w, dp_stress *s, const double strain[DP_S], dou
             for (int j = 0; j < DP_S && !sticks; j++)
                 then[i] += s->w[i][j] * next[j];
         }
-        if (s->dilates && step < DP_TANGENTS && DP(follow_rate)(w, s, then, next[0]))
+        if (s->dilates && !w->held && step < DP_TANGENTS && DP(follow_rate)(w, s, then, next[0]))
             continue;
         for (int i = 1; i < DP_S; i++)
             next[i] -= s->viscous * then[i];
@@ -285,6 +285,7 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
 {
     dp_solve w = { .y = y, .world = world, .dt = dt, .relax = 1 };
     double mark = INFINITY;
+    int64_t plane = DP_PATIENCE; /* the next round that takes new planes */
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     DP(start_contacts)(&w);
@@ -299,6 +300,8 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     report->converged = y->stress_count == 0 && !DP(free_bodies)(world);
     while (!report->converged && report->rounds < y->params->max_rounds) {
+        w.held = report->rounds >= DP_PATIENCE && report->rounds != plane;
+        plane *= report->rounds == plane ? 2 : 1;
         one_round(&w);
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));

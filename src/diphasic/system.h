@@ -268,6 +268,7 @@ typedef struct dp_solve {
     double dt;
     bool backward;
     double beta;
+    bool held;      /* planes of the laws that depend on the rate of shear stay as they are */
     bool rates, first; /* something depends on the rate of shear; the operators are new */
     double relax;   /* part of what the law asks for that a visit does */
     double moved;   /* change of the velocity of a free body in the last round */
