@@ -50,16 +50,19 @@ static flow flow_of(const dp_system *y, const dp_stress *s)
     return (flow){ 2 * sqrt(square) / s->extent, DP_CONTACT * s->lambda[0] * s->packing / s->volume };
 }
 
-/* The tangent plane of dilatancy at J, and the stress in its coordinates; false if √J is the same but for a part. */
-static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, double same)
+/* √J of a flow, as far as it counts. */
+static double root_of(const dp_system *y, const dp_stress *s, double eta, const flow *f)
+{
+    double most = largest_number(y->params, s->packing / s->volume, s->mu / DP_CONTACT);
+    double number = !(f->rate > 0) || !(eta > 0) ? 0 : f->pressure > 0 ? eta * f->rate / f->pressure : INFINITY;
+    return sqrt(number < most ? number : most);
+}
+
+/* The tangent plane of dilatancy at J, and the stress in its coordinates. */
+static void lean(const dp_system *y, dp_stress *s, double eta, double root)
 {
     const rp__diphasic_params *par = y->params;
-    double *previous = y->previous[s - y->stress];
-    double phi = s->packing / s->volume, mu = s->mu / DP_CONTACT, most = largest_number(par, phi, mu), give = 0;
-    double number = !(f->rate > 0) || !(eta > 0) ? 0 : f->pressure > 0 ? eta * f->rate / f->pressure : INFINITY;
-    double root = sqrt(number < most ? number : most);
-    if (fabs(root - s->root) <= same * root)
-        return false;
+    double *previous = y->previous[s - y->stress], phi = s->packing / s->volume, mu = s->mu / DP_CONTACT, give = 0;
     s->root = root;
     double tangent = par->dilatancy_slope * (phi - par->critical_fraction / (1 + root));
     double growth = 0.5 * par->dilatancy_slope * par->critical_fraction * root / ((1 + root) * (1 + root)), least = fmin(par->largest_dilatancy, 0.9 * mu);
@@ -82,7 +85,6 @@ static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, do
     }
     s->give = give;
     s->cone = s->mu - DP_CONTACT * (growth + beyond);
-    return true;
 }
 
 /* The stress by which friction exceeds µ1 λ_N, a unit of γ_T: (µ2 - µ1) p x/(1 + x) / γ̇, x = γ̇ B/p, B = η/J0 + d √(ρ p)/I0. */
@@ -124,8 +126,10 @@ bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], 
     for (int i = 1; i < DP_S; i++)
         square += gamma[i] * gamma[i];
     flow f = { 2 * sqrt(square) / s->extent, DP_CONTACT * normal * s->packing / s->volume };
-    if (!lean(w->y, s, eta, &f, DP_SAME_ROOT))
+    double root = root_of(w->y, s, eta, &f);
+    if (fabs(root - s->root) <= DP_SAME_ROOT * root)
         return false;
+    lean(w->y, s, eta, root);
     if (s->faster > 0)
         thicken(w->y, s, eta, &f);
     make_local(w->y, s);
@@ -159,6 +163,22 @@ static void direct(const dp_system *y, dp_stress *s, double dt)
         s->shear[i] = gamma[i] / length;
 }
 
+/* The direction of shear as the rounds have found it. */
+static void turn(const dp_system *y, dp_stress *s)
+{
+    double sum[DP_S] = { 0 }, gamma[DP_S], length = 0;
+    for (int n = 0; n < DP_CORNERS; n++)
+        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
+    dp_coefficients(sum, gamma);
+    for (int i = 1; i < DP_S; i++) {
+        gamma[i] -= s->scale_t * (s->lambda[i] + s->viscous * gamma[i]);
+        length += gamma[i] * gamma[i];
+    }
+    length = sqrt(length);
+    for (int i = 1; i < DP_S && length > 0; i++)
+        s->shear[i] = gamma[i] / length;
+}
+
 static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
 {
     const dp_solve *w = context;
@@ -172,13 +192,14 @@ static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
             if (y->params->dilatancy != RP__DILATANCY_NONE)
                 direct(y, s, w->dt);
         }
-        bool leans = s->dilates && w->first; /* later the visits themselves see to it */
-        if (!s->usable || !(leans || (s->faster > 0 && !s->dilates)))
+        if (!s->usable || !(s->faster > 0 || s->dilates) || (s->dilates && w->held))
             continue;
         flow f = flow_of(y, s);
+        if (s->dilates && !w->first)
+            turn(y, s);
         s->viscous = 0;
-        if (leans)
-            lean(y, s, eta, &f, 0);
+        if (s->dilates)
+            lean(y, s, eta, w->first ? root_of(y, s, eta, &f) : s->root);
         if (s->faster > 0)
             thicken(y, s, eta, &f);
         make_local(y, s);
