@@ -14,7 +14,7 @@
  * to friction: µ - (h - h(0)) - s is left for the cone, and what h gains on h(0) is a viscous stress as far as it can be, so that cells
  * at their threshold do not stick and slide in turns. Each visit of a cell goes from plane to plane until J is its own (Newton's method): from
  * above J falls to the root without going past it. Taken once a round, with the J that the rounds have come to, cells went round in circles. After
- * DP_PATIENCE rounds planes change only in rounds of twice the number each, and the rounds between solve a plain Coulomb problem. The residual is
+ * DP_PATIENCE rounds planes change only in rounds of twice the number each, or when a plain Coulomb problem in them is solved. The residual is
  * that of the plane of the last visit.
  *
  * Friction   [boyer2011; jop2006]: µ = µ1 + (µ2 - µ1) x/(1 + x). What is beyond µ1 is a viscous stress -v γ_T of the cell beside that of Coulomb's
@@ -163,22 +163,6 @@ static void direct(const dp_system *y, dp_stress *s, double dt)
         s->shear[i] = gamma[i] / length;
 }
 
-/* The direction of shear as the rounds have found it. */
-static void turn(const dp_system *y, dp_stress *s)
-{
-    double sum[DP_S] = { 0 }, gamma[DP_S], length = 0;
-    for (int n = 0; n < DP_CORNERS; n++)
-        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
-    dp_coefficients(sum, gamma);
-    for (int i = 1; i < DP_S; i++) {
-        gamma[i] -= s->scale_t * (s->lambda[i] + s->viscous * gamma[i]);
-        length += gamma[i] * gamma[i];
-    }
-    length = sqrt(length);
-    for (int i = 1; i < DP_S && length > 0; i++)
-        s->shear[i] = gamma[i] / length;
-}
-
 static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
 {
     const dp_solve *w = context;
@@ -192,14 +176,12 @@ static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
             if (y->params->dilatancy != RP__DILATANCY_NONE)
                 direct(y, s, w->dt);
         }
-        if (!s->usable || !(s->faster > 0 || s->dilates) || (s->dilates && w->held))
+        if (!s->usable || !(s->dilates ? w->first : s->faster > 0)) /* visits see to cells that dilate */
             continue;
         flow f = flow_of(y, s);
-        if (s->dilates && !w->first)
-            turn(y, s);
         s->viscous = 0;
         if (s->dilates)
-            lean(y, s, eta, w->first ? root_of(y, s, eta, &f) : s->root);
+            lean(y, s, eta, root_of(y, s, eta, &f));
         if (s->faster > 0)
             thicken(y, s, eta, &f);
         make_local(y, s);
