@@ -42,8 +42,7 @@ static void write_peers(FILE *to, const json *results)
 {
     fprintf(to, "## Beside the reference code\n\nProcessor seconds of one thread, ordinary steps beside ordinary ones and first steps beside first ones. "
                 "*Reference*: the code published with [daviet2016], same grid, particles and steps, on a machine of this kind. "
-                "A first step starts from no stress. Ours is taken in a few short ones; counted is everything up to the end of the first step of full "
-                "length. `repose bench collapse zb05 impact silo --threads 1` repeats ours.\n\n"
+                "A first step starts from no stress but, ours, the weight of the grains. `repose bench collapse zb05 impact silo --threads 1` repeats ours.\n\n"
                 "| scene | step, reference | ours | times faster | first step, reference | ours | times faster | first step in ordinary ones | not converged "
                 "|\n|---|---|---|---|---|---|---|---|---|\n");
     for (size_t k = 0; k < sizeof peers / sizeof *peers; k++) {
