@@ -14,7 +14,7 @@
  * to friction: µ - (h - h(0)) - s is left for the cone, and what h gains on h(0) is a viscous stress as far as it can be, so that cells
  * at their threshold do not stick and slide in turns. Each visit of a cell goes from plane to plane until J is its own (Newton's method): from
  * above J falls to the root without going past it. Taken once a round, with the J that the rounds have come to, cells went round in circles. After
- * DP_PATIENCE rounds planes change only in rounds of twice the number each, and the rounds between solve a plain Coulomb problem. The residual is
+ * DP_PATIENCE rounds planes change only in rounds of twice the number each, or when a plain Coulomb problem in them is solved. The residual is
  * that of the plane of the last visit.
  *
  * Friction   [boyer2011; jop2006]: µ = µ1 + (µ2 - µ1) x/(1 + x). What is beyond µ1 is a viscous stress -v γ_T of the cell beside that of Coulomb's
@@ -50,16 +50,19 @@ static flow flow_of(const dp_system *y, const dp_stress *s)
     return (flow){ 2 * sqrt(square) / s->extent, DP_CONTACT * s->lambda[0] * s->packing / s->volume };
 }
 
-/* The tangent plane of dilatancy at J, and the stress in its coordinates; false if √J is the same but for a part. */
-static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, double same)
+/* √J of a flow, as far as it counts. */
+static double root_of(const dp_system *y, const dp_stress *s, double eta, const flow *f)
+{
+    double most = largest_number(y->params, s->packing / s->volume, s->mu / DP_CONTACT);
+    double number = !(f->rate > 0) || !(eta > 0) ? 0 : f->pressure > 0 ? eta * f->rate / f->pressure : INFINITY;
+    return sqrt(number < most ? number : most);
+}
+
+/* The tangent plane of dilatancy at J, and the stress in its coordinates. */
+static void lean(const dp_system *y, dp_stress *s, double eta, double root)
 {
     const rp__diphasic_params *par = y->params;
-    double *previous = y->previous[s - y->stress];
-    double phi = s->packing / s->volume, mu = s->mu / DP_CONTACT, most = largest_number(par, phi, mu), give = 0;
-    double number = !(f->rate > 0) || !(eta > 0) ? 0 : f->pressure > 0 ? eta * f->rate / f->pressure : INFINITY;
-    double root = sqrt(number < most ? number : most);
-    if (fabs(root - s->root) <= same * root)
-        return false;
+    double *previous = y->previous[s - y->stress], phi = s->packing / s->volume, mu = s->mu / DP_CONTACT, give = 0;
     s->root = root;
     double tangent = par->dilatancy_slope * (phi - par->critical_fraction / (1 + root));
     double growth = 0.5 * par->dilatancy_slope * par->critical_fraction * root / ((1 + root) * (1 + root)), least = fmin(par->largest_dilatancy, 0.9 * mu);
@@ -82,7 +85,6 @@ static bool lean(const dp_system *y, dp_stress *s, double eta, const flow *f, do
     }
     s->give = give;
     s->cone = s->mu - DP_CONTACT * (growth + beyond);
-    return true;
 }
 
 /* The stress by which friction exceeds µ1 λ_N, a unit of γ_T: (µ2 - µ1) p x/(1 + x) / γ̇, x = γ̇ B/p, B = η/J0 + d √(ρ p)/I0. */
@@ -124,8 +126,10 @@ bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], 
     for (int i = 1; i < DP_S; i++)
         square += gamma[i] * gamma[i];
     flow f = { 2 * sqrt(square) / s->extent, DP_CONTACT * normal * s->packing / s->volume };
-    if (!lean(w->y, s, eta, &f, DP_SAME_ROOT))
+    double root = root_of(w->y, s, eta, &f);
+    if (fabs(root - s->root) <= DP_SAME_ROOT * root)
         return false;
+    lean(w->y, s, eta, root);
     if (s->faster > 0)
         thicken(w->y, s, eta, &f);
     make_local(w->y, s);
@@ -172,13 +176,12 @@ static void follow_rates(void *context, int64_t begin, int64_t end, int worker)
             if (y->params->dilatancy != RP__DILATANCY_NONE)
                 direct(y, s, w->dt);
         }
-        bool leans = s->dilates && w->first; /* later the visits themselves see to it */
-        if (!s->usable || !(leans || (s->faster > 0 && !s->dilates)))
+        if (!s->usable || !(s->dilates ? w->first : s->faster > 0)) /* visits see to cells that dilate */
             continue;
         flow f = flow_of(y, s);
         s->viscous = 0;
-        if (leans)
-            lean(y, s, eta, &f, 0);
+        if (s->dilates)
+            lean(y, s, eta, root_of(y, s, eta, &f));
         if (s->faster > 0)
             thicken(y, s, eta, &f);
         make_local(y, s);

@@ -293,14 +293,15 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(make_operators)(&w);
-    w.rates = y->params->dilatancy != RP__DILATANCY_NONE || any_faster(world), w.first = true;
+    bool dilates = y->params->dilatancy != RP__DILATANCY_NONE;
+    w.rates = dilates || any_faster(world), w.first = true;
     DP(follow_rates)(&w);
     extrapolate(&w, 0);
     const double *g = world->def->gravity;
     double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     report->converged = y->stress_count == 0 && !DP(free_bodies)(world);
     while (!report->converged && report->rounds < y->params->max_rounds) {
-        w.held = report->rounds >= DP_PATIENCE && report->rounds != plane;
+        w.held = dilates && report->rounds >= DP_PATIENCE && report->rounds != plane;
         plane *= report->rounds == plane ? 2 : 1;
         one_round(&w);
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
@@ -309,6 +310,8 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
         DP(follow_rates)(&w);
         w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
+        if (report->converged && w.held) /* in these planes: is it so in those of where it has come to? */
+            report->converged = false, plane = report->rounds;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */
