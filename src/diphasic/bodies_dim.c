@@ -49,7 +49,7 @@ rp_result DP(list_held)(dp_system *y, const rp__world *world)
         for (int a = 0; a < RP_DIM; a++)
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
         held->node = j;
-        rp__vec3_store(held->arm, rp__vec3_sub(rp__vec3_load(x), world->bodies[b].pose.position));
+        rp__vec3_store(held->arm, rp__body_arm(&world->bodies[b], rp__vec3_load(x)));
         for (int n = 0; n < DP_CORNERS; n++) {
             held->cell[n] = dp_cell_at_corner(y, at, n);
             if (held->cell[n] >= 0 && !(rp__multigrid_diagonal(y->poisson, held->cell[n]) > 0))
@@ -77,7 +77,7 @@ static double kept_away(const dp_system *y, const rp__world *world, int b)
 
 static void add_push(const rp__body *body, const double *push, const double *place, rp__vec3 *part, dp_push *all)
 {
-    rp__vec3 force = rp__vec3_load(push), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
+    rp__vec3 force = rp__vec3_load(push), arm = rp__body_arm(body, rp__vec3_load(place));
     all->impulse = rp__vec3_add(all->impulse, force);
     all->turn = rp__vec3_add(all->turn, rp__vec3_cross(arm, force));
     if (part)
