@@ -391,6 +391,7 @@ static void test_set_errors(void **state)
     (void)state;
     check_set_error("cell_size=5 kg", "--set cell_size=5 kg: '5 kg' is a mass [kg]; 'cell_size' needs a length [m]");
     check_set_error("cell_sice=5", "--set cell_sice=5: unknown key 'cell_sice' in the scene; did you mean 'cell_size'?");
+    check_set_error("cell_size=", "--set cell_size=: 'cell_size' has no value; it needs a length [m]");
     check_set_error("cell_size", "test.yaml: --set cell_size: write it as key.path=value");
     check_set_error("=3", "test.yaml: --set =3: write it as key.path=value");
     check_set_error("grains.3.fill=1", "--set grains.3.fill=1: '3' of 'grains' is no item of that list: it has 1, give 0 to 1 or a name");
