@@ -178,6 +178,7 @@ rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
     if (!probe)
         return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
     fclose(probe);
+    RP_TRY(rp__io_verify_frame(path, false)); /* HDF5 itself ends the program on some damaged files */
     rp__io_h5_quiet(h);
     htri_t is = H5Fis_hdf5(path);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
