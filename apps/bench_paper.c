@@ -46,9 +46,10 @@ static void write_peers(FILE *to, const json *results)
 {
     double here = bench_limit_of(results, "gflop_per_s", 1), faster = here > 0 ? here / PEERS_GFLOPS : 1;
     fprintf(to, "## Beside the reference code\n\nProcessor seconds of one thread, ordinary steps beside ordinary ones and first steps beside first ones. "
-                "*Reference*: the code published with [daviet2016], same grid, particles and steps, on a machine with %g Gflop/s and %g GB/s (triad) a core. "
-                "*Times faster*: ours on a machine that computes as much a second as that one, so the plain ratio divided by %.2f, that of the arithmetic of the "
-                "machines. A first step starts from no stress but, ours, the weight of the grains. `repose bench collapse zb05 impact silo --threads 1` repeats "
+                "*Reference*: the code published with [daviet2016], same grid, particles and steps, on a machine with %g Gflop/s and %g GB/s "
+                "(triad) a core. *Times faster*: ours on a machine that computes as much a second as that one, so the plain ratio divided by "
+                "%.2f, that of the arithmetic of the machines. A first step starts from no stress but, ours, the weight of the grains. "
+                "`repose bench collapse zb05 impact silo --threads 1` repeats "
                 "ours.\n\n"
                 "| scene | step, reference | ours | times faster | first step, reference | ours | times faster | first step in ordinary ones | sweeps a step | "
                 "not converged |\n|---|---|---|---|---|---|---|---|---|---|\n",
