@@ -122,7 +122,7 @@ static int convert_main(int argc, char **argv)
 
 const command command_convert = {
     "convert", "FRAME|DIR TO [--format NAME]", "Writes frames in another format",
-    "A frame becomes a file; an output folder becomes a folder of files, or one .pvd or .usda with all times. A file of fine\n"
+    "A frame becomes a file; an output folder becomes a folder of files, or one .pvd or .usda with all times. A file of fine "
     "grains (DIR/samples/fine-R/frame_N.samples) becomes vtp, ply, csv or npz.", convert_options,
     convert_main,
 };

@@ -264,17 +264,17 @@ static int measure_main(int argc, char **argv)
     }
     char path[4096];
     if (!find_scene(names.items[0], path, sizeof path)) {
-        fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
+        say_no_scene(names.items[0]);
         return EXIT_SCENE;
     }
     rp_set_log(receive_log, NULL, RP_LOG_WARNING);
-    line.threads = threads_to_use(line.threads, line.quiet);
     rp_scene_options change = { line.set.items, line.set.count };
     rp_scene *scene = NULL;
     if (rp_scene_load(path, &change, &scene) != RP_OK) {
         fprintf(stderr, "%s\n", rp_last_error());
         return EXIT_SCENE;
     }
+    line.threads = threads_to_use(line.threads, line.quiet);
     const rp_sim_def *def = rp_scene_sim_def(scene);
     if (strcmp(def->method, "contact") != 0 || def->grains_count == 0) {
         fprintf(stderr, "repose measure: the scene needs grains and `method: contact`, this one has %s%s\n", def->method,
@@ -300,9 +300,9 @@ const command command_measure = {
     "measure",
     "SCENE [--rates I,I,...] [--continuum] [-o DIR] [--json]",
     "Measures the friction law mu(I) of a scene's own grains in a shear cell",
-    "The scene needs `method: contact`. Its grains (shape, sizes, friction) are sheared between two plates with ridges under a constant\n"
+    "The scene needs `method: contact`. Its grains (shape, sizes, friction) are sheared between two plates with ridges under a constant "
     "pressure, at several rates; mu and the inertial number come with standard errors over five parts of the shear, the law is fitted.\n"
-    "With --continuum the scene is then run grain by grain and as a continuum (nonsmooth) that has this law, and the centre of mass and\n"
+    "With --continuum the scene is then run grain by grain and as a continuum (nonsmooth) that has this law, and the centre of mass and "
     "the front (99 % of the mass) of both are told at eight times.",
     options,
     measure_main,

@@ -39,7 +39,7 @@ static int play_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (!find_scene(names.items[0], path, sizeof path)) {
-        fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
+        say_no_scene(names.items[0]);
         return EXIT_SCENE;
     }
     page_catch_signals();

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "folder.h"
 #include "run_loop.h"
 #include "threads.h"
 
@@ -24,9 +25,10 @@ static const option options[] = {
 /* A run that ended before its first checkpoint has its scene. */
 static void say_how_to_begin_again(const char *folder)
 {
-    char path[4096];
+    char path[4096], words[2][4096];
     if (snprintf(path, sizeof path, "%s/scene.yaml", folder) < (int)sizeof path && access(path, R_OK) == 0)
-        fprintf(stderr, "repose: it ended before its first checkpoint; begin again: repose run %s --output %s --overwrite\n", path, folder);
+        fprintf(stderr, "repose: it ended before its first checkpoint; begin again: repose run %s --output %s --overwrite\n",
+                shell_word(path, words[0], sizeof words[0]), shell_word(folder, words[1], sizeof words[1]));
 }
 
 static int resume_main(int argc, char **argv)
@@ -39,7 +41,6 @@ static int resume_main(int argc, char **argv)
     if ((code = check_run_numbers("resume", line.threads, line.until)) >= 0)
         return code;
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
-    line.threads = threads_to_use(line.threads, line.quiet);
     rp_output *output = NULL;
     rp_scene *scene = NULL;
     rp_sim *sim = NULL;
@@ -52,7 +53,7 @@ static int resume_main(int argc, char **argv)
     }
     if (!line.quiet)
         fprintf(stderr, "resuming at t = %g s (step %lld)\n", rp_sim_time(sim), (long long)rp_sim_steps(sim));
-    run_options run = { .until = line.until, .threads = line.threads, .json = line.json, .quiet = line.quiet };
+    run_options run = { .until = line.until, .threads = threads_to_use(line.threads, line.quiet), .json = line.json, .quiet = line.quiet };
     code = run_loop(sim, output, names.items[0], &run);
     rp_sim_destroy(sim);
     rp_output_destroy(output);

@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "find_scene.h"
+#include "folder.h"
 #include "run_loop.h"
 #include "threads.h"
 
@@ -58,13 +59,14 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     rp_result result = rp_output_create(folder, scene, line->overwrite, &output);
     if (result != RP_OK) {
         report_failure("", result);
+        char word[4096];
         if (result == RP_BAD_ARGUMENT)
-            fprintf(stderr, "repose: that is: repose resume %s, or run with --output DIR or --overwrite\n", folder);
+            fprintf(stderr, "repose: that is: repose resume %s, or run with --output DIR or --overwrite\n", shell_word(folder, word, sizeof word));
         return EXIT_FAILED;
     }
     int code;
     rp_sim_def def = *rp_scene_sim_def(scene);
-    def.threads = line->threads;
+    def.threads = threads_to_use(line->threads, line->quiet);
     def.folder = folder;
     result = rp_sim_create(&def, &sim);
     if (result != RP_OK) {
@@ -75,7 +77,7 @@ static int start(const run_line *line, const char *path, const char *folder, rp_
     } else if ((result = rp_output_start(output, sim)) != RP_OK) {
         code = report_failure("output", result);
     } else {
-        run_options run = { .until = line->until, .threads = line->threads, .json = line->json, .quiet = line->quiet,
+        run_options run = { .until = line->until, .threads = def.threads, .json = line->json, .quiet = line->quiet,
                             .render = line->render };
         code = run_loop(sim, output, folder, &run);
     }
@@ -95,15 +97,10 @@ static int run_main(int argc, char **argv)
         return code;
     char path[4096], folder[4096];
     if (!find_scene(names.items[0], path, sizeof path)) {
-        const char *other = no_scene_but(names.items[0]);
-        if (other)
-            fprintf(stderr, "repose: '%s' is %s, not a file with a scene\n", names.items[0], other);
-        else
-            fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one (see: repose scenes)\n", names.items[0]);
+        say_no_scene(names.items[0]);
         return EXIT_SCENE;
     }
     rp_set_log(receive_log, NULL, line.quiet ? RP_LOG_WARNING : RP_LOG_INFO);
-    line.threads = threads_to_use(line.threads, line.quiet);
     default_folder(path, folder, sizeof folder);
     const char *output = line.output ? line.output : folder;
     char dump[2][64];

@@ -3,28 +3,20 @@
 #include "find_scene.h"
 #include "run_loop.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const option none[] = { { 0 } };
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void print_scene(const char *folder, const char *file)
+static void print_scene(const char *folder, const char *name)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
     rp_scene *scene = NULL;
-    int length = (int)(strlen(file) - strlen(".yaml"));
     if (rp_scene_load(path, NULL, &scene) == RP_OK)
-        printf("%-24.*s %-14s %dD  %s\n", length, file, rp_scene_sim_def(scene)->method, rp_scene_sim_def(scene)->dim,
-               rp_scene_title(scene));
+        printf("%-24s %-14s %dD  %s\n", name, rp_scene_sim_def(scene)->method, rp_scene_sim_def(scene)->dim, rp_scene_title(scene));
     else
-        printf("%-24.*s (cannot be read: %s)\n", length, file, rp_last_error());
+        printf("%-24s (cannot be read: %s)\n", name, rp_last_error());
     rp_scene_destroy(scene);
 }
 
@@ -34,24 +26,15 @@ static int scenes_main(int argc, char **argv)
     int code = options_parse(&command_scenes, NULL, argc, argv, &names, 0, 0);
     if (code >= 0)
         return code;
-    char folder[2048];
-    DIR *dir = scene_folder(folder, sizeof folder) ? opendir(folder) : NULL;
-    if (!dir) {
+    char folder[2048], *found[SCENES_MOST];
+    int count = list_scenes(found, SCENES_MOST);
+    if (count < 0 || !scene_folder(folder, sizeof folder)) {
         fprintf(stderr, "repose: the folder of bundled scenes was not found; set REPOSE_SCENES to it\n");
         return EXIT_FAILED;
     }
-    char *files[512];
-    int count = 0;
-    for (struct dirent *entry; count < 512 && (entry = readdir(dir));) {
-        size_t length = strlen(entry->d_name);
-        if (length > 5 && strcmp(entry->d_name + length - 5, ".yaml") == 0)
-            files[count++] = strdup(entry->d_name);
-    }
-    closedir(dir);
-    qsort(files, (size_t)count, sizeof *files, by_name);
     for (int i = 0; i < count; i++) {
-        print_scene(folder, files[i]);
-        free(files[i]);
+        print_scene(folder, found[i]);
+        free(found[i]);
     }
     return EXIT_DONE;
 }

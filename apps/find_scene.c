@@ -1,5 +1,8 @@
 #include "find_scene.h"
 
+#include "options.h"
+
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +48,45 @@ bool scene_folder(char *path, size_t size)
     return (size_t)snprintf(path, size, "%s", REPOSE_SCENE_DIR) < size && is_folder(path);
 }
 
-const char *no_scene_but(const char *name)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int list_scenes(char **names, int most)
+{
+    char folder[2048];
+    DIR *dir = scene_folder(folder, sizeof folder) ? opendir(folder) : NULL;
+    if (!dir)
+        return -1;
+    int count = 0;
+    for (struct dirent *entry; count < most && (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name);
+        if (length > 5 && strcmp(entry->d_name + length - 5, ".yaml") == 0 && (names[count] = strdup(entry->d_name)))
+            names[count++][length - 5] = '\0';
+    }
+    closedir(dir);
+    qsort(names, (size_t)count, sizeof *names, by_name);
+    return count;
+}
+
+void say_no_scene(const char *name)
 {
     struct stat status;
-    if (stat(name, &status) != 0 || S_ISREG(status.st_mode))
-        return NULL;
-    return S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device";
+    if (stat(name, &status) == 0) {
+        fprintf(stderr, "repose: '%s' is %s, not a file with a scene\n", name, S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
+        return;
+    }
+    char *names[SCENES_MOST];
+    int count = list_scenes(names, SCENES_MOST), best = -1;
+    size_t most = 2 * strlen(name) / 3; /* two letters of three are as in the name that is proposed */
+    for (int i = 0; i < count; i++)
+        if (likeness(name, names[i]) > most)
+            most = likeness(name, names[best = i]);
+    fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one%s%s%s (see: repose scenes)\n", name,
+            best >= 0 ? "; did you mean '" : "", best >= 0 ? names[best] : "", best >= 0 ? "'?" : "");
+    for (int i = 0; i < count; i++)
+        free(names[i]);
 }
 
 bool find_scene(const char *name, char *path, size_t size)

@@ -1,6 +1,7 @@
 /* Folders for what a command writes. */
 #include "folder.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,4 +28,22 @@ bool path_ends_with(const char *path, const char *end)
 {
     size_t a = strlen(path), b = strlen(end);
     return a >= b && strcmp(path + a - b, end) == 0;
+}
+
+const char *shell_word(const char *path, char *buffer, size_t size)
+{
+    bool plain = path[0] != '\0';
+    for (const char *c = path; *c; c++) /* letters beyond ASCII mean nothing to a shell */
+        plain = plain && ((*c & 0x80) || isalnum((unsigned char)*c) || strchr("_./-+,:@%", *c));
+    if (plain || 4 * strlen(path) + 3 > size)
+        return path;
+    char *to = buffer;
+    *to++ = '\'';
+    for (const char *c = path; *c; c++) {
+        if (*c == '\'')
+            memcpy(to, "'\\'", 3), to += 3;
+        *to++ = *c;
+    }
+    memcpy(to, "'", 2);
+    return buffer;
 }

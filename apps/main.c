@@ -12,17 +12,15 @@ const command *const commands[] = {
     &command_view, &command_play, &command_export,   &command_friction, &command_validate, &command_bench,      &command_measure, &command_completion, NULL,
 };
 
-/* The known command nearest to a mistyped one: the one with the longest common beginning. */
+/* The known command nearest to a mistyped one. */
 static const char *nearest(const char *word)
 {
     const char *best = NULL;
-    size_t longest = 0;
+    size_t most = 0;
     for (const command *const *c = commands; *c; c++) {
-        size_t same = 0;
-        while (word[same] && word[same] == (*c)->name[same])
-            same++;
-        if (same > longest)
-            longest = same, best = (*c)->name;
+        size_t like = likeness(word, (*c)->name);
+        if (like > most)
+            most = like, best = (*c)->name;
     }
     return best;
 }

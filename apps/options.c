@@ -119,17 +119,25 @@ static int store(const command *cmd, const option *o, void *target, const char *
     return -1;
 }
 
-/* The option with the longest common beginning, of a letter at least after "--". */
+size_t likeness(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b), shorter = la < lb ? la : lb, head = 0, tail = 0;
+    while (head < shorter && a[head] == b[head])
+        head++;
+    while (head + tail < shorter && a[la - 1 - tail] == b[lb - 1 - tail])
+        tail++;
+    return head + tail;
+}
+
+/* The option most like it, in a letter at least after "--". */
 static const char *nearest(const command *cmd, const char *argument)
 {
     const char *best = NULL;
-    size_t longest = 2;
+    size_t most = 2;
     for (const option *o = cmd->options; o && o->name; o++) {
-        size_t same = 0;
-        while (argument[same] && argument[same] == o->name[same])
-            same++;
-        if (same > longest)
-            longest = same, best = o->name;
+        size_t like = likeness(argument, o->name);
+        if (like > most)
+            most = like, best = o->name;
     }
     return best;
 }

@@ -46,6 +46,9 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SCENE = 3, EXIT_DIVE
  * when --help was answered or the line is wrong (said on standard error). `least`, `most`: how many positionals. */
 int options_parse(const command *cmd, void *target, int argc, char **argv, text_list *positional, int least, int most);
 
+/* How many letters two words have in common at their beginnings and ends. */
+size_t likeness(const char *a, const char *b);
+
 void command_help(FILE *stream, const command *cmd);
 
 #endif

@@ -1,6 +1,7 @@
 #include "run_loop.h"
 
 #include "film_child.h"
+#include "folder.h"
 #include "options.h"
 #include "progress.h"
 
@@ -116,6 +117,7 @@ typedef enum ending { AT_END, AT_UNTIL, INTERRUPTED } ending;
 static int finish(rp_sim *sim, const tally *t, const char *folder, const run_options *options, ending end)
 {
     bool interrupted = end == INTERRUPTED;
+    char word[4096];
     if (t->unconverged) /* quiet or not: the numbers may be wrong */
         fprintf(stderr, "warning: %lld of %lld steps reached the iteration limit before the tolerance (stats.csv, column "
                         "'converged')\n",
@@ -129,14 +131,14 @@ static int finish(rp_sim *sim, const tally *t, const char *folder, const run_opt
                (long long)rp_sim_particle_count(sim), seconds, rp_memory_peak());
     if (interrupted) {
         fprintf(stderr, "interrupted at t = %g s; a checkpoint was written. Go on with: repose resume %s\n", rp_sim_time(sim),
-                folder);
+                shell_word(folder, word, sizeof word));
         return EXIT_INTERRUPTED;
     }
     if (!options->quiet && end == AT_UNTIL) {
         fprintf(stderr, "stopped at t = %.10g s, as asked", rp_sim_time(sim));
         if (!rp_sim_at_frame(sim))
             fprintf(stderr, ", between two frames: the state is in %s/last.vtkhdf", folder);
-        fprintf(stderr, ". Go on with: repose resume %s\n", folder);
+        fprintf(stderr, ". Go on with: repose resume %s\n", shell_word(folder, word, sizeof word));
     }
     if (!options->quiet)
         fprintf(stderr, "done: %lld steps, %lld particles, %.1f s, %.0f MB at most; results in %s\n", (long long)t->steps,

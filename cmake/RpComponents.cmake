@@ -1,7 +1,7 @@
 # What the library has besides its core, which needs a C library and OpenMP alone.
 #
 #   scripts   expressions and scripted motions       Lua
-#   meshes    meshes from files                      assimp
+#   meshes    meshes from glTF files                 assimp
 #   images    height fields from pictures            libpng
 #   problems  friction problems as FCLIB files       HDF5
 #   implicit  implicit steps of elastoplastic        SUNDIALS

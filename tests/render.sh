@@ -138,7 +138,7 @@ misused "no field 'taste'" "$REPOSE" sheet run --quiet --color taste
 "$REPOSE" convert run/frames/frame_000000.vtkhdf first.csv > out.txt
 inside=$(awk -F, 'NR == 2 { print $1 "," $2 "," $3 }' first.csv)
 refused "inside a grain" "$REPOSE" render run $small --view "$inside" --frame 0 -o x.png
-if (ulimit -f 1; "$REPOSE" render run --size 640x480 --quality draft --quiet --frame 3 -o full.png) > out.txt 2> err.txt; then
+if (ulimit -f 8; "$REPOSE" render run --size 640x480 --quality draft --quiet --frame 3 -o full.png) > out.txt 2> err.txt; then
     fail "a picture without room"
 fi
 grep -q "cannot write the picture full.png" err.txt || { cat err.txt; fail "the full disk was not said"; }

@@ -42,6 +42,21 @@ tail -1 units/stats.csv | grep -q '^[0-9]*,0.075,' || fail "--until 75ms ends at
 "$REPOSE" run scene.yaml -o never --until 5kg 2> message && fail "--until 5kg"
 says message "a mass"
 
+"$REPOSE" run scene.yaml -o never --set cell_size= 2> message && fail "a value that was left out"
+says message "--set cell_size=: 'cell_size' has no value"
+"$REPOSE" run colapse 2> message && fail "a scene that there is not"
+says message "did you mean 'collapse'?"
+"$REPOSE" run qwrtz 2> message && fail "a word"
+grep -q "did you mean" message && fail "a scene is proposed for any word"
+"$REPOSE" plot scene.yaml 2> message && fail "plots of a scene"
+says message "scene.yaml is a file, not the folder of a run"
+
+# commands that messages propose can be pasted
+"$REPOSE" run scene.yaml -o "it's here" --threads 1 --until 75ms 2> message || fail "a folder with a blank"
+says message "repose resume 'it'\\\\''s here'"
+"$REPOSE" run scene.yaml -o "it's here" 2> message && fail "a second run into one folder"
+says message "repose resume 'it'\\\\''s here'"
+
 # bodies without a name
 "$REPOSE" run scene.yaml -o named -q --threads 1 || fail "bodies without names"
 says named/bodies.csv ',body0,'
@@ -238,6 +253,8 @@ if [ -z "${SANITIZE:-}" ] && [ "$(nproc)" -gt 1 ] && "${CC:-cc}" -shared -fPIC -
     grep -q "is busy" message && fail "a busy machine is told to who asked for two threads"
     LOAD=0 LD_PRELOAD=./load.so "$REPOSE" run hard.yaml -o idle 2> message || fail "a run on an idle machine"
     grep -q "is busy" message && fail "an idle machine is said to be busy"
+    LOAD=100 LD_PRELOAD=./load.so "$REPOSE" run scene.yaml -o never --set cell_size=5kg 2> message && fail "a cell of 5 kg"
+    grep -q "is busy" message && fail "a busy machine is told of where nothing runs"
     for run in busy busy2 idle; do cmp hard/frames/frame_000002.vtkhdf $run/frames/frame_000002.vtkhdf || fail "$run: other bytes"; done
 fi
 

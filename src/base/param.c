@@ -193,8 +193,10 @@ static rp_result bad_choice(const rp_param *e, const char *shown)
         rp__param_choice(e, i, name, sizeof name);
         used += (size_t)rp__base_format(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", name);
         const char *candidate = name;
+        if (rp__text_nearest(shown, &candidate, 1) < 0)
+            continue;
         int distance = rp__text_distance(shown, name);
-        if (rp__text_nearest(shown, &candidate, 1) == 0 && (!*nearest || distance < limit)) {
+        if (!*nearest || distance < limit) {
             memcpy(nearest, name, sizeof name);
             limit = distance;
         }

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool make_room(rp__text *text, int64_t more)
@@ -140,9 +141,11 @@ int rp__text_distance(const char *a, const char *b)
 
 int rp__text_nearest(const char *word, const char *const *candidates, int count)
 {
-    int limit = (int)strnlen(word, MAX_WORD) / 3, best = -1;
+    int length = (int)strnlen(word, MAX_WORD), limit = length / 3, best = -1;
     limit = limit < 1 ? 1 : limit > 3 ? 3 : limit;
     for (int i = 0; i < count; i++) {
+        if (abs((int)strnlen(candidates[i], MAX_WORD) - length) > limit) /* each letter more costs one */
+            continue;
         int distance = rp__text_distance(word, candidates[i]);
         if (distance <= limit) { /* nearer than all before */
             best = i;

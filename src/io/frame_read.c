@@ -47,15 +47,6 @@ static bool find_type(hid_t dataset, rp_type *type)
     return true;
 }
 
-/* Deflate makes at best 1 byte of about 1032: a dataset that claims more than its storage can hold is refused. */
-static bool plausible(hid_t dataset, hsize_t bytes)
-{
-    hid_t properties = H5Dget_create_plist(dataset);
-    hsize_t factor = H5Pget_layout(properties) == H5D_CHUNKED ? 1100 : 1, stored = H5Dget_storage_size(dataset);
-    H5Pclose(properties);
-    return stored >= bytes / factor;
-}
-
 static void scatter(const rp_field_info *info, const void *rows, int64_t first, int64_t count, int64_t stride, void *data)
 {
     int n = info->components;
@@ -77,7 +68,7 @@ static void scatter(const rp_field_info *info, const void *rows, int64_t first, 
 
 static rp_result read_rows(reader *r, hid_t dataset, hid_t space, const rp_field_info *info, int64_t total, void *data)
 {
-    void *rows = rp__base_alloc_array(BLOCK, 9 * sizeof(double));
+    void *rows = rp__base_alloc_array((size_t)(total < BLOCK ? total : BLOCK), (size_t)info->components * sizeof(double));
     if (!rows)
         return RP_OUT_OF_MEMORY;
     rp_result result = RP_OK;
@@ -129,7 +120,7 @@ static rp_result read_dataset(reader *r, hid_t dataset, const char *name, const 
         result = damaged(r, name, "does not hold numbers");
     else if (dims[0] != (hsize_t)frame->count)
         result = damaged(r, name, "has another number of rows than there are particles");
-    else if (dims[0] > (hsize_t)INT64_MAX / 128 || !plausible(dataset, dims[0] * dims[1] * rp__io_type_size(info.type)))
+    else if (dims[0] > (hsize_t)INT64_MAX / 128 || !rp__io_h5_plausible(dataset, dims[0] * dims[1] * rp__io_type_size(info.type)))
         result = damaged(r, name, "claims more numbers than the file holds");
     void *data = NULL;
     if (result == RP_OK) {
@@ -225,7 +216,7 @@ static rp_result read_names(reader *r, hid_t group)
     rp_result result = RP_OK;
     rp_frame *frame = r->frame;
     if (count < 1 || count > MAX_BODIES || H5Tget_class(found) != H5T_STRING || H5Tis_variable_str(found) != 0 ||
-        !plausible(dataset, (hsize_t)count))
+        !rp__io_h5_plausible(dataset, (hsize_t)count))
         result = damaged(r, "REPOSE/bodies/name", "is no list of names");
     if (result == RP_OK) {
         frame->body_names = take(r, (size_t)count, sizeof frame->body_names[0]);

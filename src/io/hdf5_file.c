@@ -5,6 +5,7 @@
 #include "io/io.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- messages ---- */
@@ -177,6 +178,7 @@ rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
     if (!probe)
         return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
     fclose(probe);
+    RP_TRY(rp__io_verify_frame(path, false)); /* HDF5 itself ends the program on some damaged files */
     rp__io_h5_quiet(h);
     htri_t is = H5Fis_hdf5(path);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -255,6 +257,27 @@ rp_result rp__io_h5_put_text(hid_t where, const char *path, const char *name, co
     return fine ? RP_OK : rp__io_h5_failed(RP_IO_ERROR, path, "writing", name);
 }
 
+/* Deflate makes at best 1 byte of about 1032. HDF5 makes room for a whole chunk, whatever the file says of its size. */
+bool rp__io_h5_plausible(hid_t dataset, hsize_t bytes)
+{
+    hid_t properties = H5Dget_create_plist(dataset), file = H5Iget_file_id(dataset), type = H5Dget_type(dataset);
+    hsize_t stored = H5Dget_storage_size(dataset), size = 0, factor = 1, chunk[H5S_MAX_RANK];
+    if (H5Pget_layout(properties) == H5D_CHUNKED) {
+        int rank = H5Pget_chunk(properties, H5S_MAX_RANK, chunk);
+        double of_chunk = (double)H5Tget_size(type);
+        for (int i = 0; i < rank; i++)
+            of_chunk *= (double)chunk[i];
+        factor = 1100;
+        if (bytes > 0 && of_chunk > (double)bytes)
+            bytes = (hsize_t)fmin(of_chunk, 1e18);
+    }
+    bool fits = H5Fget_filesize(file, &size) >= 0 && stored <= size;
+    H5Tclose(type);
+    H5Fclose(file);
+    H5Pclose(properties);
+    return fits && stored >= bytes / factor;
+}
+
 rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int64_t count,
                         void *data)
 {
@@ -267,6 +290,8 @@ rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool at
     rp_result result = RP_OK;
     if (H5Sget_simple_extent_npoints(space) != count || (kind != H5T_FLOAT && kind != H5T_INTEGER))
         result = rp__base_fail(RP_BAD_FILE, "%s: '%s' does not hold %lld numbers", path, name, (long long)count);
+    else if (!attribute && !rp__io_h5_plausible(object, (hsize_t)count * H5Tget_size(found)))
+        result = rp__base_fail(RP_BAD_FILE, "%s: '%s' claims more numbers than the file holds", path, name);
     else if ((attribute ? H5Aread(object, rp__io_h5_memory_type(type), data)
                         : H5Dread(object, rp__io_h5_memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data)) < 0)
         result = rp__io_h5_failed(RP_BAD_FILE, path, "reading", name);

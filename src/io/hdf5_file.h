@@ -43,6 +43,8 @@ hid_t rp__io_h5_memory_type(rp_type type);
 rp_result rp__io_h5_put(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int rank,
                         const hsize_t *dims, const void *data);
 rp_result rp__io_h5_put_text(hid_t where, const char *path, const char *name, const char *text); /* attribute */
+/* Whether what is stored for a dataset can be that many bytes, and whether HDF5 can read it with memory in proportion to the file. */
+bool rp__io_h5_plausible(hid_t dataset, hsize_t bytes);
 /* Exactly `count` numbers, converted to `type`; RP_BAD_FILE otherwise. */
 rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int64_t count,
                         void *data);

@@ -1,5 +1,6 @@
 /* Checkpoints whose checksums are right and whose numbers are not: arrays of a real state are overwritten, shortened, renamed and
  * dropped, then restored. Refused with a sentence, or a state from which a step can be tried; never harm. */
+#include "base/fuzz_choice.h"
 #include "base/memory.h"
 
 #include <repose/repose.h>
@@ -43,15 +44,26 @@ static const char *const scenes[METHODS] = {
 
 static rp_scene *scene[METHODS];
 static rp_state good[METHODS]; /* after two steps */
+static rp_sim *kept[METHODS];  /* restored again and again: making one takes nine times as long as the rest */
 
 /* At the end; an empty array ends where its memory does, which looks lost to a leak checker. */
 static void release(void)
 {
     for (int m = 0; m < METHODS; m++) {
+        rp_sim_destroy(kept[m]);
         rp_state_free(&good[m]);
         rp_scene_destroy(scene[m]);
         scene[m] = NULL;
     }
+}
+
+static rp_sim *make_sim(int m)
+{
+    rp_sim *sim = NULL;
+    if (rp_sim_create(rp_scene_sim_def(scene[m]), &sim) != RP_OK)
+        abort();
+    rp_sim_set_threads(sim, 1);
+    return sim;
 }
 
 static void make(int m)
@@ -59,13 +71,12 @@ static void make(int m)
     static bool noted;
     if (!noted && atexit(release) == 0)
         noted = true;
-    rp_sim *sim = NULL;
-    if (rp_scene_parse(scenes[m], "fuzz", NULL, NULL, &scene[m]) != RP_OK || rp_sim_create(rp_scene_sim_def(scene[m]), &sim) != RP_OK)
+    if (rp_scene_parse(scenes[m], "fuzz", NULL, NULL, &scene[m]) != RP_OK)
         abort();
-    rp_sim_set_threads(sim, 1);
+    rp_sim *sim = make_sim(m);
     if (rp_sim_step(sim, NULL) != RP_OK || rp_sim_step(sim, NULL) != RP_OK || rp_sim_save(sim, &good[m]) != RP_OK)
         abort();
-    rp_sim_destroy(sim);
+    kept[m] = sim;
 }
 
 typedef struct input {
@@ -131,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int m = data[0] % METHODS;
     if (!scene[m])
         make(m);
+    bool fresh = fuzz_chosen(data, size, 16); /* a simulation of its own, after which nothing may be left */
     size_t before = rp_memory_in_use();
     rp_state state = { 0 };
     for (int b = 0; b < good[m].count; b++)
@@ -139,18 +151,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input in = { data + 1, size - 1 };
     while (in.size > 0)
         harm(&in, &state);
-    rp_sim *sim = NULL;
-    if (rp_sim_create(rp_scene_sim_def(scene[m]), &sim) != RP_OK)
-        abort();
-    rp_sim_set_threads(sim, 1);
+    rp_sim *sim = fresh ? make_sim(m) : kept[m];
     rp_result result = rp_sim_restore(sim, &state);
     if (result == RP_OK)
         result = rp_sim_step(sim, NULL);
     if (result != RP_OK && rp_last_error()[0] == '\0')
         __builtin_trap();
-    rp_sim_destroy(sim);
     rp_state_free(&state);
-    if (rp_memory_in_use() != before)
-        __builtin_trap();
+    if (fresh) {
+        rp_sim_destroy(sim);
+        if (rp_memory_in_use() != before)
+            __builtin_trap();
+    }
     return 0;
 }

@@ -323,7 +323,7 @@ rp_result rp_film_open(const char *folder, const rp_film_def *def, rp_film **out
 {
     rp_film_def defaults = rp_default_film_def();
     if (!rp__io_is_folder(folder))
-        return rp__base_fail(RP_NOT_FOUND, "there is no folder %s", folder);
+        return rp__base_fail(RP_NOT_FOUND, rp__file_exists(folder) ? "%s is a file, not the folder of a run" : "there is no folder %s", folder);
     rp_film *film = RP_NEW(rp_film);
     if (!film)
         return RP_OUT_OF_MEMORY;

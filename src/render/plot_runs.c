@@ -350,7 +350,7 @@ static rp_result open_run(run *r, const char *folder)
     r->folder = folder;
     last_name(folder, r->name);
     if (!rp__io_is_folder(folder))
-        return rp__base_fail(RP_NOT_FOUND, "there is no folder %s", folder);
+        return rp__base_fail(RP_NOT_FOUND, rp__file_exists(folder) ? "%s is a file, not the folder of a run" : "there is no folder %s", folder);
     char *stats = rp__file_join(folder, "stats.csv"), *bodies = rp__file_join(folder, "bodies.csv");
     rp_result result = stats && bodies ? RP_OK : RP_OUT_OF_MEMORY;
     if (result == RP_OK && rp__file_exists(stats))

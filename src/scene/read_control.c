@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "scene/scene_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static rp_result check(rp__reader *r, const rp__node *value, rp_control_def *c, 
     double length = sqrt(c->axis[0] * c->axis[0] + c->axis[1] * c->axis[1] + c->axis[2] * c->axis[2]);
     if (!(length > 0))
         c->axis[r->dim == 2 ? 2 : 1] = length = 1;
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < 3 && fabs(length - 1) > 4 * DBL_EPSILON; d++) /* what has length 1 but for rounding stays: a scene written and read again is the same */
         c->axis[d] /= length;
     if (!c->parent || !c->parent[0])
         return RP_OK;

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -300,6 +301,26 @@ static void test_files(void **state)
     assert_non_null(strstr(rp_last_error(), "this scene has no folder"));
 }
 
+/* A direction that is made a unit is written and read again as it is, to the last bit. */
+static void test_axes_hold(void **state)
+{
+    (void)state;
+    for (int x = 1; x < 40; x++) {
+        char text[400], *once = NULL, *twice = NULL;
+        snprintf(text, sizeof text, "domain: [1, 1, 1]\ncell_size: 0.1\nbodies: [{name: roller, shape: {sphere: {radius: 0.1}}}]\n"
+                                    "controls: [{name: along, body: roller, kind: slide, axis: [%d, %d, 7]}]\n", x, x * x % 11);
+        rp_scene *first = parse(text);
+        assert_int_equal(rp_scene_format(first, &once), RP_OK);
+        rp_scene *second = parse(once);
+        assert_int_equal(rp_scene_format(second, &twice), RP_OK);
+        assert_string_equal(once, twice);
+        rp_text_free(once);
+        rp_text_free(twice);
+        rp_scene_destroy(first);
+        rp_scene_destroy(second);
+    }
+}
+
 /* A key of a motion keeps what the one before it had. */
 static void test_keys_hold(void **state)
 {
@@ -391,6 +412,7 @@ static void test_set_errors(void **state)
     (void)state;
     check_set_error("cell_size=5 kg", "--set cell_size=5 kg: '5 kg' is a mass [kg]; 'cell_size' needs a length [m]");
     check_set_error("cell_sice=5", "--set cell_sice=5: unknown key 'cell_sice' in the scene; did you mean 'cell_size'?");
+    check_set_error("cell_size=", "--set cell_size=: 'cell_size' has no value; it needs a length [m]");
     check_set_error("cell_size", "test.yaml: --set cell_size: write it as key.path=value");
     check_set_error("=3", "test.yaml: --set =3: write it as key.path=value");
     check_set_error("grains.3.fill=1", "--set grains.3.fill=1: '3' of 'grains' is no item of that list: it has 1, give 0 to 1 or a name");
@@ -442,7 +464,7 @@ int main(void)
         cmocka_unit_test(test_json),      cmocka_unit_test(test_presets),     cmocka_unit_test(test_cells),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_examples),   cmocka_unit_test(test_set),
         cmocka_unit_test(test_set_errors), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_keys_hold), cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_axes_hold), cmocka_unit_test(test_keys_hold), cmocka_unit_test(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

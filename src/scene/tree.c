@@ -591,5 +591,7 @@ rp_result rp__scene_tree_set(rp__tree *tree, int index)
     node->last = root ? root->last : NULL;
     node->count = root ? root->count : 0;
     node->origin = index;
+    if (node->key) /* which messages point at where there is no value */
+        node->key->origin = index;
     return RP_OK;
 }

@@ -1,10 +1,9 @@
-/* In the place of mesh_load.c where assimp is left out: meshes come as arrays. */
+/* In the place of mesh_gltf.c where assimp is left out: OBJ, STL and PLY are read without it. */
 #include "base/error.h"
-#include "shape/mesh.h"
+#include "shape/mesh_faces.h"
 
-rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
+rp_result rp__shape_read_gltf(rp__faces *faces)
 {
-    (void)scale;
-    (void)mesh;
-    return rp__base_fail(RP_UNSUPPORTED, "%s: this library was built without the component 'meshes' (assimp); give the mesh as arrays", path);
+    return rp__base_fail(RP_UNSUPPORTED, "%s: this library was built without the component 'meshes' (assimp), which reads glTF; .obj, .stl and .ply are read",
+                         faces->path);
 }

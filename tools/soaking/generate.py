@@ -8,7 +8,7 @@ CAPABILITIES = {
     "nonsmooth": {"anisotropic": True, "cohesive": True},
     "elastoplastic": {"elastic": True, "short_steps": True, "cohesive": True},
     "ballistic": {"stress": False},
-    "pbd": {"grains": True},        # single grains: their size and packing are their own, not the material's
+    "pbd": {"grains": True, "periodic": False},   # single grains: their size and packing are their own, not the material's
     "contact": {"grains": True},
     "diphasic": {"fluid": True},    # what the fluid takes is not in the files: neither momentum nor energy of the grains is kept
 }
@@ -55,6 +55,10 @@ class Maker:
 
     # ---- pieces ----
 
+    def periodic(self):
+        """A pair of walls that a family can do without: slippery where the method knows no periodic ones."""
+        return "periodic" if capability(self.method, "periodic", True) else "slip"
+
     def walls(self, floor=None):
         r = self.random
 
@@ -68,9 +72,14 @@ class Maker:
                 return {"friction": number(r.uniform(0.1, 0.8)), "adhesion": number(r.uniform(1, 30))}
             return number(r.uniform(0.05, 1.0))
 
-        walls = {"x": "periodic"} if r.random() < 0.12 else {"left": one(), "right": one()}
+        def pair(axis, low, high):
+            if r.random() < 0.12:
+                return {axis: self.periodic()}
+            return {low: one(), high: one()}
+
+        walls = pair("x", "left", "right")
         if self.dim == 3:
-            walls.update({"y": "periodic"} if r.random() < 0.12 else {"front": one(), "back": one()})
+            walls.update(pair("y", "front", "back"))
         walls["bottom"] = floor if floor is not None else one()
         walls["top"] = "open" if r.random() < 0.7 else one()
         return walls
@@ -421,7 +430,7 @@ def incline(m):
     r = m.random
     walls = {"x": "periodic", "bottom": r.choice(["stick", number(r.uniform(0.2, 1))]), "top": "open"}
     if m.dim == 3:
-        walls["y"] = r.choice(["periodic", "slip"])
+        walls["y"] = r.choice([m.periodic(), "slip"])
     m.scene["walls"] = walls
     m.scene["gravity"] = {"magnitude": 9.81, "tilt": "%.1f deg" % r.uniform(2, 35), "toward": r.choice(["+x", "-x"])}
     m.materials()
@@ -495,7 +504,7 @@ def tilt(m):
     """A tray rocks slowly about its middle, to less or more than the angle of repose; what falls over its rim leaves."""
     r = m.random
     lasting(m, 3, 8)
-    m.scene["walls"] = {"all": "open"} if m.dim == 2 else {"all": "open", "y": r.choice(["slip", "periodic"])}
+    m.scene["walls"] = {"all": "open"} if m.dim == 2 else {"all": "open", "y": r.choice(["slip", m.periodic()])}
     m.materials()
     shape, half = box_without_lid(m, 0.2 * m.size[0])
     most = math.radians(r.uniform(4, 40))
