@@ -288,7 +288,8 @@ rp_result rp__contact_born(const rp__world *world, int first_field, int64_t firs
         }
     }
     double left = 0;
-    if (p->count)
+    g.count = first + count; /* those after them are not born yet */
+    if (count)
         RP_TRY(make_room(world, &g, first, &left));
     if (left > 0.05)
         RP_WARN("grains begin up to %.0f %% of a radius inside each other or a body: they are larger than the room between them (spacing %g m); "

@@ -60,15 +60,17 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
 }
 
 /* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
- * strongly (fibres) and much accuracy is asked for: a stage of each, then the one that gained more. Where neither halves the residual, as in
+ * strongly (fibres), or where momentum throws a few to and fro: stages of the first that halves the residual. Where neither does, as in
  * impacts, sliding makes sweeps run in circles (Coulomb's law is no minimum of anything): damped sweeps, for half of what is left. Where these
  * do not help either, the fixed point of Cadoux, convex inside, goes on from the best they met. */
 enum { MOMENTUM, COMBINED, DAMPED, KINDS };
 
 static int next_kind(const double ratio[KINDS])
 {
-    int best = ratio[COMBINED] < ratio[MOMENTUM] ? COMBINED : MOMENTUM;
-    return ratio[best] > 0.5 ? (ratio[DAMPED] > 0.5 ? KINDS : DAMPED) : best;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (ratio[kind] <= 0.5)
+            return kind;
+    return KINDS;
 }
 
 static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
