@@ -561,6 +561,60 @@ static void growing_meshes_push(void **unused)
     finish(&s);
 }
 
+/* What a bar that turns in a bed does, its axis at x in a box that is periodic along x: energies, the force on it, its speed. */
+static void stir_at(const char *method, rp_body_kind kind, double x, double out[5])
+{
+    const double h = 0.02;
+    setting s;
+    begin(&s, 2, 16 * h, 12 * h, 0, h);
+    rp_params_destroy(s.params);
+    assert_int_equal(rp_params_create(method, &s.params), RP_OK);
+    s.def.method = method;
+    s.def.wall[0].kind = s.def.wall[1].kind = RP_PERIODIC;
+    s.grains.shape = box(-1, 0, -1, 1, 8 * h, 1);
+    rp_body_def *bar = add_body(&s, "bar", box(-3 * h, -0.6 * h, -1, 3 * h, 0.6 * h, 1));
+    bar->position[0] = x, bar->position[1] = 8.3 * h, bar->rotation[2] = 0.3;
+    rp_motion *motion = NULL;
+    if (kind == RP_BODY_SCRIPTED) {
+        char text[96];
+        snprintf(text, sizeof text, "%.17g, %.17g - 0.2*t, 0, 0, 0, 0.3 + 3*t", x, 8.3 * h);
+        assert_int_equal(rp_motion_expression(text, &motion), RP_OK);
+        bar->motion = motion;
+    } else {
+        bar->kind = kind, bar->density = 4000, bar->angular_velocity[2] = 3;
+    }
+    start(&s);
+    rp_step_stats stats;
+    for (int k = 0; k < 12; k++)
+        assert_int_equal(rp_sim_step_to(s.sim, 0.005 * (k + 1), &stats), RP_OK);
+    rp_body_state state;
+    assert_int_equal(rp_sim_body(s.sim, 0, &state), RP_OK);
+    out[0] = stats.kinetic_energy, out[1] = stats.potential_energy, out[2] = state.force[1], out[3] = state.torque[2], out[4] = state.angular_velocity[2];
+    finish(&s);
+    rp_motion_release(motion);
+}
+
+/* A bar that turns at the seam of a periodic box does what it does in its middle. */
+static void bodies_act_through_periodic_faces(void **state)
+{
+    static const char *const methods[] = { "nonsmooth", "elastoplastic", "ballistic" };
+    (void)state;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+        for (int free = 0; free < 2; free++) {
+            double middle[5], seam[5], far[5];
+            rp_body_kind kind = free ? RP_BODY_FREE : RP_BODY_SCRIPTED;
+            stir_at(methods[m], kind, 0.16, middle);
+            stir_at(methods[m], kind, 0, seam);
+            stir_at(methods[m], kind, 0.16 + 5 * 0.32, far); /* five periods on */
+            for (int k = 0; k < 5; k++) {
+                double allowed = 1e-3 * fabs(middle[k]) + 1e-5;
+                if (!(fabs(seam[k] - middle[k]) <= allowed && fabs(far[k] - middle[k]) <= allowed))
+                    fail_msg("%s, %s bar, number %d: %g in the middle, %g at the seam, %g five periods on", methods[m], free ? "free" : "scripted", k,
+                             middle[k], seam[k], far[k]);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -575,6 +629,7 @@ int main(void)
         cmocka_unit_test(ghosts_hold_nothing),
         cmocka_unit_test(fast_blades_leave_nothing_behind),
         cmocka_unit_test(growing_meshes_push),
+        cmocka_unit_test(bodies_act_through_periodic_faces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

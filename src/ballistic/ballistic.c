@@ -175,7 +175,7 @@ static void leave(work *w, int64_t i, rp__vec3 x, rp__vec3 n, rp__vec3 before, r
     const rp__body *body = w->body;
     rp__particles *p = w->world->particles;
     rp__vec3 impulse = rp__vec3_scale(p->mass[i], rp__vec3_sub(before, after)); /* on the body */
-    rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(x, body->pose.position), impulse);
+    rp__vec3 turn = rp__vec3_cross(rp__body_arm(body, x), impulse);
     rp__vec3 along = rp__vec3_scale(rp__vec3_dot(impulse, n), n);
     sum[0] += impulse.x, sum[1] += impulse.y, sum[2] += impulse.z;
     sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;
@@ -198,7 +198,8 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
     for (int64_t i = begin; i < end; i++) {
         rp__vec3 x0 = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
         rp__vec3 x1 = { p->x[0][i], p->x[1][i], p->x[2][i] }, n, at;
-        rp__vec3 a = rp__pose_inverse_apply(&body->pose, x0), b = rp__pose_inverse_apply(&body->pose_next, x1);
+        rp__vec3 shift = rp__body_shift(body, &body->pose, x0), a = rp__pose_inverse_apply(&body->pose, rp__vec3_add(x0, shift));
+        rp__vec3 b = rp__pose_inverse_apply(&body->pose_next, rp__vec3_add(x1, shift));
         /* Far away: the distance at the end exceeds the path. */
         if (rp__body_distance(body, &none, b, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)) + tiny)
             continue;
@@ -207,7 +208,7 @@ static void meet_body(void *context, int64_t begin, int64_t end, double *sum)
         double depth = rp__body_distance(body, &none, at, &n);
         at = rp__vec3_axpy(2 * tiny - depth, n, at); /* just outside */
         at = slide(body, at, b, n, 2 * tiny);
-        rp__vec3 x = rp__pose_apply(&body->pose_next, at), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
+        rp__vec3 x = rp__vec3_sub(rp__pose_apply(&body->pose_next, at), shift), v = { p->v[0][i], p->v[1][i], p->v[2][i] };
         n = rp__quat_rotate(body->pose_next.orientation, n);
         rp__vec3 moving = rp__body_velocity_at(body, x);
         rp__vec3 hit = at_impact(v, moving, n, rp__vec3_sub(x1, x), w->world->def->gravity);
@@ -229,7 +230,9 @@ static void make_room(void *context, int64_t begin, int64_t end, double *sum)
             continue;
         if (!rp__body_space_find(&w->room, &place)) {
             rp__vec3 start = { w->self->start[0][i], w->self->start[1][i], w->self->start[2][i] };
-            place = rp__body_space_within(&w->room, rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, start)));
+            rp__vec3 shift = rp__body_shift(body, &body->pose, start);
+            place = rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, rp__vec3_add(start, shift)));
+            place = rp__body_space_within(&w->room, rp__vec3_sub(place, shift));
         }
         rp__vec3 w0 = rp__vec3_sub(v, rp__body_velocity_at(body, x));
         double square = rp__vec3_dot(w0, w0), fall = rp__vec3_dot(rp__vec3_load(w->world->def->gravity), rp__vec3_sub(place, x));

@@ -6,6 +6,7 @@
 #include "body/contacts.h"
 #include "shape/shape_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MASS_RESOLUTION = 64 }; /* cells across, for the mass properties of a body */
@@ -96,9 +97,43 @@ static const rp_shape *next_shape(const rp__body *body)
     return body->shape_next ? body->shape_next : body->def.shape;
 }
 
+void rp__body_repeat(rp__body *body, const rp_sim_def *def)
+{
+    double lower[3], upper[3], middle[3] = { 0 }, square = 0;
+    rp_shape_bounds(body->def.shape, lower, upper);
+    for (int a = 0; a < def->dim; a++) { /* however it turns */
+        middle[a] = 0.5 * (lower[a] + upper[a]);
+        square += (upper[a] - lower[a]) * (upper[a] - lower[a]);
+    }
+    for (int a = 0; a < 3; a++) {
+        double length = a < def->dim && def->wall[2 * a].kind == RP_PERIODIC ? def->upper[a] - def->lower[a] : 0;
+        body->period[a] = !body->def.sequence && sqrt(square) < length ? length : 0;
+    }
+    body->middle = isfinite(square) ? rp__vec3_load(middle) : body->centre_local;
+}
+
+rp__vec3 rp__body_image(const rp__body *body, const rp__pose *pose, rp__vec3 x)
+{
+    const double *period = body->period;
+    if (!(period[0] > 0 || period[1] > 0 || period[2] > 0))
+        return x;
+    rp__vec3 middle = rp__vec3_add(pose->position, rp__quat_rotate(pose->orientation, rp__vec3_sub(body->middle, body->centre_local)));
+    double at[3], centre[3];
+    rp__vec3_store(at, x);
+    rp__vec3_store(centre, middle);
+    for (int a = 0; a < 3; a++)
+        at[a] -= period[a] > 0 ? period[a] * floor((at[a] - centre[a]) / period[a] + 0.5) : 0;
+    return rp__vec3_load(at);
+}
+
+rp__vec3 rp__body_arm(const rp__body *body, rp__vec3 x)
+{
+    return rp__vec3_sub(rp__body_image(body, &body->pose, x), body->pose.position);
+}
+
 double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient)
 {
-    return posed_distance(body, pose == &body->pose_next ? next_shape(body) : body->def.shape, pose, point, gradient);
+    return posed_distance(body, pose == &body->pose_next ? next_shape(body) : body->def.shape, pose, rp__body_image(body, pose, point), gradient);
 }
 
 /* In the body's own frame at the end of its step. */
@@ -128,6 +163,8 @@ bool rp__body_path_meets(const rp__body *body, rp__vec3 a, rp__vec3 b, double ti
 
 bool rp__body_between(const rp__body *body, rp__vec3 x0, rp__vec3 x1, double tiny)
 {
+    rp__vec3 shift = rp__body_shift(body, &body->pose_next, x0);
+    x0 = rp__vec3_add(x0, shift), x1 = rp__vec3_add(x1, shift);
     rp__vec3 a = rp__pose_inverse_apply(&body->pose_next, x0), b = rp__pose_inverse_apply(&body->pose_next, x1), at;
     if (!body->present || local_distance(body, a, NULL) > rp__vec3_norm(rp__vec3_sub(b, a)))
         return false;
@@ -149,7 +186,9 @@ static rp__vec3 to_surface(const rp__body *body, rp__vec3 x, double tiny)
 
 bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__vec3 *x1, rp__vec3 *normal)
 {
-    rp__vec3 a = rp__pose_inverse_apply(&body->pose, x0), b = rp__pose_inverse_apply(&body->pose_next, *x1), at, n, m;
+    rp__vec3 shift = rp__body_shift(body, &body->pose, x0);
+    rp__vec3 a = rp__pose_inverse_apply(&body->pose, rp__vec3_add(x0, shift)), at, n, m;
+    rp__vec3 b = rp__pose_inverse_apply(&body->pose_next, rp__vec3_add(*x1, shift));
     double end = local_distance(body, b, &m);
     if (end > rp__vec3_norm(rp__vec3_sub(b, a)))
         return false;
@@ -172,7 +211,7 @@ bool rp__body_keep_outside(const rp__body *body, rp__vec3 x0, double tiny, rp__v
     }
     if (!crossed && end >= 0)
         return false;
-    *x1 = rp__pose_apply(&body->pose_next, to_surface(body, b, tiny));
+    *x1 = rp__vec3_sub(rp__pose_apply(&body->pose_next, to_surface(body, b, tiny)), shift);
     return crossed;
 }
 

@@ -33,6 +33,8 @@ typedef struct rp__body {
     rp__vec3 velocity, omega;           /* of that point, world frame; scripted: (pose_next - pose) / dt */
     rp__pose pose_next;                 /* at the end of the step (scripted: from the motion; free: predicted, then set) */
     rp__vec3 centre_local;              /* centre of mass in the frame of the shape (zero for scripted) */
+    rp__vec3 middle;                    /* of what its shape fills, in the frame of the shape */
+    double period[3];                   /* along an axis on which space repeats; 0: it does not, or the body is as long as that */
     double mass, inverse_mass;          /* inverse 0: infinitely heavy */
     rp__mat3 inertia_local;             /* about the centre */
     rp__vec3 *samples;                  /* free: points on its surface, from the centre of mass */
@@ -49,6 +51,18 @@ typedef struct rp__body {
 
 rp_result rp__body_init(rp__body *body, const rp_body_def *def, int dim, double time);
 void rp__body_free(rp__body *body);
+
+/* On periodic axes a body that is shorter than the domain is there once in every period, and acts through the faces: points given to the functions
+ * below are taken to stand before the nearest of its images. Longer ones, and deforming ones, are where they are. */
+void rp__body_repeat(rp__body *body, const rp_sim_def *def);
+rp__vec3 rp__body_image(const rp__body *body, const rp__pose *pose, rp__vec3 x);
+/* What takes x there. */
+static inline rp__vec3 rp__body_shift(const rp__body *body, const rp__pose *pose, rp__vec3 x)
+{
+    return rp__vec3_sub(rp__body_image(body, pose, x), x);
+}
+/* From the centre of mass (free) or the origin (scripted) of the nearest image to x. */
+rp__vec3 rp__body_arm(const rp__body *body, rp__vec3 x);
 
 /* Signed distance of a point to the body at `pose`, with its gradient. With &body->pose_next a deforming body has the shape of then. */
 double rp__body_distance(const rp__body *body, const rp__pose *pose, rp__vec3 point, rp__vec3 *gradient);
@@ -84,7 +98,7 @@ static inline bool rp__body_rests(const rp__body *body)
 /* Velocity of the body at a point of space: v + omega × (x - position), and what its deformation adds. */
 static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)
 {
-    rp__vec3 v = rp__vec3_add(body->velocity, rp__vec3_cross(body->omega, rp__vec3_sub(x, body->pose.position)));
+    rp__vec3 v = rp__vec3_add(body->velocity, rp__vec3_cross(body->omega, rp__body_arm(body, x)));
     return body->def.sequence ? rp__vec3_add(v, rp__body_deforming(body, x)) : v;
 }
 

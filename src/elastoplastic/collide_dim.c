@@ -318,7 +318,7 @@ static void tell(const meeting *w, int surface, int64_t i, rp__vec3 n, rp__vec3 
 /* Adds the impulse of a node on the body, its moment, and its part along the normal. */
 static void add_reaction(const meeting *w, int64_t i, rp__vec3 n, rp__vec3 j, double *sum)
 {
-    rp__vec3 turn = rp__vec3_cross(rp__vec3_sub(node_position(w->g, i), w->body->pose.position), j);
+    rp__vec3 turn = rp__vec3_cross(rp__body_arm(w->body, node_position(w->g, i)), j);
     rp__vec3 along = rp__vec3_scale(rp__vec3_dot(j, n), n);
     sum[0] += j.x, sum[1] += j.y, sum[2] += j.z;
     sum[3] += turn.x, sum[4] += turn.y, sum[5] += turn.z;

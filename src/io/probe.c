@@ -15,15 +15,23 @@ const rp_field_info rp__io_probes[RP_IO_PROBES] = {
     { "fluid_pressure", RP_F32, 1, "Pa", 1 },
     { "fluid_velocity", RP_F32, 3, "m/s", 1 },
 };
-enum { REGION = 2, CORNERS = 8 };
+enum { REGION = 2, CORNERS = 8, CELLS = 1024 };
 
-/* Nodes by their place on the lattice: a hash table with open addressing. */
+/* The nodes at the corners of a cell, -1 where there is none. */
+typedef struct cell {
+    bool known;
+    uint64_t key;
+    int64_t node[CORNERS];
+} cell;
+
+/* Nodes by their place on the lattice: a hash table with open addressing, and before it the cells seen last, since particles lie in order of blocks. */
 typedef struct lattice {
     double origin[3], h;
     int dim;
     int64_t mask;
     uint64_t *keys;
     int64_t *index; /* -1: free */
+    cell *seen;     /* CELLS, by the last bits of the mixed key */
 } lattice;
 
 static uint64_t key_of(const int64_t c[3])
@@ -32,10 +40,14 @@ static uint64_t key_of(const int64_t c[3])
     return ((uint64_t)c[0] & low) | ((uint64_t)c[1] & low) << 21 | ((uint64_t)c[2] & low) << 42;
 }
 
+static int64_t mixed(uint64_t key)
+{
+    return (int64_t)(key * 0x9e3779b97f4a7c15u >> 20);
+}
+
 static int64_t slot_of(const lattice *l, uint64_t key)
 {
-    uint64_t mixed = key * 0x9e3779b97f4a7c15u;
-    int64_t slot = (int64_t)(mixed >> 20) & l->mask;
+    int64_t slot = mixed(key) & l->mask;
     while (l->index[slot] >= 0 && l->keys[slot] != key)
         slot = (slot + 1) & l->mask;
     return slot;
@@ -49,7 +61,8 @@ static rp_result fill_lattice(lattice *l, const rp_field_view *position, int64_t
     l->mask = size - 1;
     l->keys = RP_NEW_ARRAY(uint64_t, size);
     l->index = RP_NEW_ARRAY(int64_t, size);
-    if (!l->keys || !l->index)
+    l->seen = RP_NEW_ARRAY(cell, CELLS);
+    if (!l->keys || !l->index || !l->seen)
         return RP_OUT_OF_MEMORY;
     for (int64_t s = 0; s < size; s++)
         l->index[s] = -1;
@@ -68,6 +81,18 @@ static rp_result fill_lattice(lattice *l, const rp_field_view *position, int64_t
     return RP_OK;
 }
 
+static const cell *cell_at(const lattice *l, const int64_t low[3])
+{
+    uint64_t key = key_of(low);
+    cell *c = &l->seen[mixed(key) % CELLS];
+    if (c->known && c->key == key)
+        return c;
+    *c = (cell){ .known = true, .key = key };
+    for (int k = 0; k < 1 << l->dim; k++)
+        c->node[k] = l->index[slot_of(l, key_of((int64_t[3]){ low[0] + (k & 1), low[1] + (k >> 1 & 1), low[2] + (k >> 2 & 1) }))];
+    return c;
+}
+
 /* The nodes around a point with their weights; returns how many are there. */
 static int around(const lattice *l, const double x[3], int64_t *node, double *weight)
 {
@@ -80,15 +105,14 @@ static int around(const lattice *l, const double x[3], int64_t *node, double *we
         low[d] = (int64_t)floor(at);
         part[d] = at - (double)low[d];
     }
+    const cell *c = cell_at(l, low);
     int count = 0;
     for (int k = 0; k < 1 << l->dim; k++) {
-        int64_t c[3] = { low[0] + (k & 1), low[1] + (k >> 1 & 1), low[2] + (k >> 2 & 1) };
         double w = 1;
         for (int d = 0; d < l->dim; d++)
             w *= k >> d & 1 ? part[d] : 1 - part[d];
-        int64_t i = l->index[slot_of(l, key_of(c))];
-        if (i >= 0 && w > 0)
-            node[count] = i, weight[count++] = w;
+        if (c->node[k] >= 0 && w > 0)
+            node[count] = c->node[k], weight[count++] = w;
     }
     return count;
 }
@@ -159,5 +183,6 @@ rp_result rp__io_probe(rp_sim *sim, const bool wanted[RP_IO_PROBES], rp_frame *f
         fill(&l, at, from, out);
     rp__base_free(l.keys);
     rp__base_free(l.index);
+    rp__base_free(l.seen);
     return result;
 }

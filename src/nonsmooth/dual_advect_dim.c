@@ -17,6 +17,7 @@ typedef struct job {
     double *gradient[9], *ellipsoid[6], *size, *friction, *cohesion, *looseness;
     const double *smooth;   /* stress, NS_S + 1: for mu(I); NULL */
     double low[3], high[3];
+    rp__body_space room;    /* what bodies and walls leave */
 } job;
 
 /* F <- A F A^T with A = 1 + dt c: dF/dt = c F + F c^T; its semi-axes stay within bounds, so that nothing grows for ever. */
@@ -151,7 +152,7 @@ static void move(void *context, int64_t begin, int64_t end)
         for (int a = 0; a < RP_DIM; a++)
             x[a] = p->x[a][i] + w->dt * p->v[a][i];
         if (y->near[block])
-            ns_push_out(w->world, w->y->lattice.h, i, x, y->near[block]);
+            ns_push_out(w->world, &w->room, w->y->lattice.h, i, x, y->near[block]);
         for (int a = 0; a < RP_DIM; a++) {
             x[a] = x[a] < w->low[a] ? w->low[a] : x[a];
             p->x[a][i] = x[a] > w->high[a] ? w->high[a] : x[a];
@@ -178,6 +179,7 @@ void DU(to_particles)(dual *y, const rp__world *world, double dt)
     w.cohesion = rp__particles_f64(p, y->first_field + RP__NS_COHESION, 0);
     w.looseness = rp__particles_f64(p, y->first_field + RP__NS_LOOSENESS, 0);
     NS(bounds)(y->upkeep, world, w.low, w.high);
+    w.room = rp__body_space_of(world->def, world->bodies, world->body_count);
     w.smooth = y->varied ? DU(smooth)(y) : NULL;
     if (y->trilinear) {
         DU(velocities_trilinear)(y, world);

@@ -7,7 +7,7 @@
 
 static rp__vec3 arm_of(const rp__world *world, const du_contact *c)
 {
-    return rp__vec3_sub(rp__vec3_load(c->place), world->bodies[c->free_body].pose.position);
+    return rp__body_arm(&world->bodies[c->free_body], rp__vec3_load(c->place));
 }
 
 static void multiply(const double *inverse, const double *l, double *out)

@@ -243,37 +243,58 @@ NS_INLINE void transpose(ns_four *v)
     v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
+/* A row of the tile lies in two blocks: RP_BLOCK nodes of one, DU_SIDE - RP_BLOCK of the next, each one after the other in memory. */
+static int run_length(int t)
+{
+    return t % DU_SIDE == 0 ? RP_BLOCK : DU_SIDE - RP_BLOCK;
+}
+
+/* Velocities of the run that begins at t, for one block; `none` where there is no block. */
+static ns_four *run_at(const dual *y, int64_t block, int t, ns_four *none)
+{
+    int64_t b = block < 0 ? -1 : y->grid.neighbour[block][y->tile_neighbour[t]];
+    return b < 0 ? none : (ns_four *)(y->nodes.u + NS_PAD * (b * RP_BLOCK_NODES + y->tile_local[t]));
+}
+
 void DU(load_tile)(const dual *y, const du_group *group, du_tile *tile)
 {
-    for (int t = 0; t < DU_TILE; t++)
-        for (int half = 0; half < DU_LANES; half += 4) {
-            ns_four v[4];
-            for (int l = 0; l < 4; l++) {
-                int64_t block = group->block[half + l], j = block < 0 ? -1 : du_tile_node(y, block, t);
-                v[l] = j < 0 ? (ns_four){ 0 } : *(const ns_four *)(y->nodes.u + NS_PAD * j);
+    ns_four none[RP_BLOCK] = { { 0 } };
+    for (int first = 0, length; first < DU_TILE; first += length) {
+        length = run_length(first);
+        for (int part = 0; part < DU_LANES; part += 4) {
+            const ns_four *from[4];
+            for (int l = 0; l < 4; l++)
+                from[l] = run_at(y, group->block[part + l], first, none);
+            for (int x = 0; x < length; x++) {
+                ns_four v[4] = { from[0][x], from[1][x], from[2][x], from[3][x] };
+                transpose(v);
+                for (int a = 0; a < RP_DIM; a++)
+                    *(ns_four *)((double *)&tile->u[first + x][a] + part) = v[a];
+                *(ns_four *)((double *)&tile->push[first + x] + part) = v[3];
             }
-            transpose(v);
-            for (int a = 0; a < RP_DIM; a++)
-                *(ns_four *)((double *)&tile->u[t][a] + half) = v[a];
-            *(ns_four *)((double *)&tile->push[t] + half) = v[3];
         }
+    }
 }
 
 void DU(store_tile)(const dual *y, const du_group *group, const du_tile *tile)
 {
-    for (int t = 0; t < DU_TILE; t++) {
-        if (y->tile_same[t] != t)
+    ns_four none[RP_BLOCK];
+    for (int first = 0, length; first < DU_TILE; first += length) {
+        length = run_length(first);
+        if (y->tile_same[first] != first)
             continue;
-        for (int half = 0; half < DU_LANES; half += 4) {
-            ns_four v[4] = { { 0 } };
-            for (int a = 0; a < RP_DIM; a++)
-                v[a] = *(const ns_four *)((const double *)&tile->u[t][a] + half);
-            v[3] = *(const ns_four *)((const double *)&tile->push[t] + half);
-            transpose(v);
-            for (int l = 0; l < 4; l++) {
-                int64_t block = group->block[half + l], j = block < 0 ? -1 : du_tile_node(y, block, t);
-                if (j >= 0)
-                    *(ns_four *)(y->nodes.u + NS_PAD * j) = v[l];
+        for (int part = 0; part < DU_LANES; part += 4) {
+            ns_four *to[4];
+            for (int l = 0; l < 4; l++)
+                to[l] = run_at(y, group->block[part + l], first, none);
+            for (int x = 0; x < length; x++) {
+                ns_four v[4] = { { 0 } };
+                for (int a = 0; a < RP_DIM; a++)
+                    v[a] = *(const ns_four *)((const double *)&tile->u[first + x][a] + part);
+                v[3] = *(const ns_four *)((const double *)&tile->push[first + x] + part);
+                transpose(v);
+                for (int l = 0; l < 4; l++)
+                    to[l][x] = v[l];
             }
         }
     }

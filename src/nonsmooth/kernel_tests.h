@@ -4,6 +4,7 @@
 #include "math/random.h"
 #include "nonsmooth/dual.h"
 #include "nonsmooth/nonsmooth.h"
+#include "nonsmooth/shared.h"
 
 #include <cmocka_test.h>
 #include <stdio.h>
@@ -403,6 +404,40 @@ static void ellipsoids_are_clamped(void **state)
     }
 }
 
+/* The top of one body meets the side of another: the nearest way out of the first leads into the second, where grains would fall along the seam. */
+static void seams_between_bodies_are_shut(void **state)
+{
+    (void)state;
+    rp_sim_def def = rp_default_sim_def();
+    def.dim = RP_DIM, def.cell_size = 0.1;
+    def.lower[0] = def.lower[1] = def.lower[2] = -1;
+    rp__particles p;
+    rp__body body[2];
+    int64_t first;
+    assert_int_equal(rp__particles_init(&p), RP_OK);
+    assert_int_equal(rp__particles_append(&p, 1, &first), RP_OK);
+    for (int b = 0; b < 2; b++) {
+        const double centre[3] = { b ? 0.5 : -0.5, b ? 0 : -0.5, 0 }, half[3] = { 0.5, b ? 2 : 0.5, 2 };
+        rp_body_def bdef = rp_default_body_def();
+        rp_shape *shape = NULL;
+        assert_int_equal(rp_shape_box(centre, half, 0, &shape), RP_OK);
+        bdef.shape = shape;
+        assert_int_equal(rp__body_init(&body[b], &bdef, RP_DIM, 0), RP_OK);
+        body[b].present = true;
+        rp_shape_release(shape);
+    }
+    rp__world world = { .def = &def, .particles = &p, .bodies = body, .body_count = 2 };
+    rp__body_space room = rp__body_space_of(&def, body, 2);
+    double x[3] = { -1e-7, -0.03, 0 }; /* it was on top, beside the second, when the first rose over it */
+    body[0].pose.position.y = -0.04;
+    p.x[0][0] = -1e-7, p.x[1][0] = -0.035;
+    ns_push_out(&world, &room, def.cell_size, 0, x, 3);
+    assert_true(rp__body_space_clearance(&room, rp__vec3_load(x)) >= 0);
+    for (int b = 0; b < 2; b++)
+        rp__body_free(&body[b]);
+    rp__particles_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +447,7 @@ int main(void)
         cmocka_unit_test(law_agrees_with_the_library),
         cmocka_unit_test(splitting_and_merging_conserve),
         cmocka_unit_test(ellipsoids_are_clamped),
+        cmocka_unit_test(seams_between_bodies_are_shut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static int axes_of(const du_contact *c, const ns_problem_row *row, double axes[R
 static void body_columns(const ns_problem *p, const du_contact *c, double axes[RP_DIM][3], ns_column *out)
 {
     const double *root = p->root + 36 * c->free_body;
-    rp__vec3 arm = rp__vec3_sub(rp__vec3_load(c->place), p->world->bodies[c->free_body].pose.position);
+    rp__vec3 arm = rp__body_arm(&p->world->bodies[c->free_body], rp__vec3_load(c->place));
     double lever[RP_DIM][6];
     for (int k = 0; k < RP_DIM; k++)
         ns_lever(axes[k], arm, lever[k]);

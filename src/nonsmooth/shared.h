@@ -3,7 +3,7 @@
 #ifndef RP_NONSMOOTH_SHARED_H
 #define RP_NONSMOOTH_SHARED_H
 
-#include "body/body.h"
+#include "body/space.h"
 #include "friction/local.h"
 #include "sim/method.h"
 
@@ -55,7 +55,7 @@ static inline void ns_report_contact(rp__world *world, int surface, int64_t inde
             world->wall_force[surface][a] += force[a];
     } else {
         rp__body *body = &world->bodies[surface - 6];
-        rp__vec3 f = rp__vec3_load(force), arm = rp__vec3_sub(rp__vec3_load(place), body->pose.position);
+        rp__vec3 f = rp__vec3_load(force), arm = rp__body_arm(body, rp__vec3_load(place));
         body->force = rp__vec3_add(body->force, f);
         body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
     }
@@ -73,19 +73,28 @@ static inline void ns_move_bodies(rp__world *world, const double *velocity, doub
         }
 }
 
-/* Out of the bodies, on the side where the particle was. One that crossed a body, thin or fast, keeps no speed into it. */
-static inline void ns_push_out(const rp__world *world, double h, int64_t i, double *x, uint64_t near)
+/* Out of the bodies, on the side where the particle was. One that crossed a body, thin or fast, keeps no speed into it. Where that leads out of one body into
+ * another, or through a wall, to a place near by that is outside of all. */
+static inline void ns_push_out(const rp__world *world, const rp__body_space *room, double h, int64_t i, double *x, uint64_t near)
 {
     rp__particles *p = world->particles;
+    bool met = false;
     for (uint64_t bits = near; bits; bits &= bits - 1) {
         const rp__body *body = &world->bodies[__builtin_ctzll(bits)];
         rp__vec3 to = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 }, v = { p->v[0][i], p->v[1][i], RP_DIM == 3 ? p->v[2][i] : 0 };
         rp__vec3 from = { p->x[0][i], p->x[1][i], RP_DIM == 3 ? p->x[2][i] : 0 };
         rp__body_guard(body, from, 1e-6 * h, &to, &v);
+        met |= to.x != x[0] || to.y != x[1] || (RP_DIM == 3 && to.z != x[2]);
         x[0] = to.x, x[1] = to.y;
         p->v[0][i] = v.x, p->v[1][i] = v.y;
         if (RP_DIM == 3)
             x[2] = to.z, p->v[2][i] = v.z;
+    }
+    rp__vec3 at = { x[0], x[1], RP_DIM == 3 ? x[2] : 0 };
+    if (met && rp__body_space_clearance(room, at) < 0 && rp__body_space_find(room, &at)) {
+        x[0] = at.x, x[1] = at.y;
+        if (RP_DIM == 3)
+            x[2] = at.z;
     }
 }
 

@@ -214,7 +214,7 @@ void rp__pbd_surface_forces(rp__pbd *s, rp__world *world)
             rp__body *body = &world->bodies[t->surface - 6];
             rp__vec3 arm = rp__vec3_load(t->s);
             if (t->free < 0)
-                arm = rp__vec3_sub(rp__vec3_axpy(-s->r, rp__vec3_load(t->n), rp__vec3_load(s->x[k])), body->pose.position);
+                arm = rp__body_arm(body, rp__vec3_axpy(-s->r, rp__vec3_load(t->n), rp__vec3_load(s->x[k])));
             body->force = rp__vec3_add(body->force, f);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
         }

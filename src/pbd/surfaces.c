@@ -123,7 +123,7 @@ static void touch_side(list *at, int number, rp__vec3 x, rp__vec3 n, double phi)
     const rp__pbd_body *b = &s->bodies[number];
     rp__vec3 foot = rp__vec3_axpy(-phi, n, x), way = { 0, 0, 0 };
     if (b->free >= 0)
-        way = rp__vec3_sub(foot, body->pose.position);
+        way = rp__body_arm(body, foot);
     else if (b->moves)
         way = rp__pbd_body_way(s, body, foot);
     rp__pbd_touch *t = add(at, 6 + number, &body->def.surface, n, phi, way);

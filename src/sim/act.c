@@ -289,6 +289,7 @@ rp_result rp__sim_append_body(rp_sim *sim, const rp_body_def *def)
         return RP_OUT_OF_MEMORY;
     own.name = memcpy(name, def->name, size);
     RP_TRY(rp__body_init(&bodies[count], &own, sim->def.dim, sim->time));
+    rp__body_repeat(&bodies[count], &sim->def);
     told[count] = false;
     world->body_count++;
     return RP_OK;

@@ -78,6 +78,7 @@ static rp_result make_bodies(rp_sim *sim)
         return RP_OUT_OF_MEMORY;
     for (int b = 0; b < sim->def.body_count; b++) {
         RP_TRY(rp__body_init(&sim->world.bodies[b], &sim->def.bodies[b], sim->def.dim, 0));
+        rp__body_repeat(&sim->world.bodies[b], &sim->def);
         sim->world.body_count++;
     }
     tell_overlaps(sim);

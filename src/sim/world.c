@@ -154,7 +154,7 @@ void rp_world_push_body(rp_world *world, int body, const double point[3], const 
     rp__body *b = body_at(world, body);
     if (!b || !b->present)
         return;
-    rp__vec3 p = rp__vec3_load(impulse), turn = rp__vec3_cross(rp__vec3_sub(rp__vec3_load(point), b->pose.position), p);
+    rp__vec3 p = rp__vec3_load(impulse), turn = rp__vec3_cross(rp__body_arm(b, rp__vec3_load(point)), p);
     rp__body_apply(b, p, turn);
     b->force = rp__vec3_axpy(1 / dt, p, b->force);
     b->torque = rp__vec3_axpy(1 / dt, turn, b->torque);
