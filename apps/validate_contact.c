@@ -304,13 +304,13 @@ static double rate_of_loss(validation *v, run *r, int up)
     return -slope;
 }
 
-/* `size`: of the cells, into which one grain each fits. */
-static double rate_of_grains(validation *v, double slot, double size)
+/* With `per_cell` grains a cell, which have the size that fits. */
+static double rate_of_grains(validation *v, double slot, double per_cell)
 {
     settings s = { 0 };
     run r;
     set_slot(v, &s, slot);
-    setting(&s, "cell_size=%.17g", size);
+    setting(&s, "grains.per_cell=%.17g", per_cell);
     if (!run_open(v, &r, "scene.yaml", s.list))
         return NAN;
     double rate = run_until(v, &r, validation_number(v, "gate")) ? rate_of_loss(v, &r, 2) / validation_number(v, "depth") : NAN;
@@ -344,11 +344,11 @@ void case_contact_silo(validation *v)
     if (!table_read(v, "../silo-grains/silo_QvsD.csv", &data))
         return;
     for (int k = 0; k < 2 && k < data.rows && !v->trouble[0]; k++) {
-        rates[k] = rate_of_grains(v, table_at(&data, k, SLOT), validation_number(v, "cell"));
+        rates[k] = rate_of_grains(v, table_at(&data, k, SLOT), 1);
         validation_check(v, CHECK_RELATIVE, "rate", table_at(&data, k, SOLID), rates[k], "slot of %g diameters: solid volume a time and depth",
                          table_at(&data, k, SLOT));
     }
-    validation_control(v, CHECK_RELATIVE, "rate", table_at(&data, 0, SOLID), rate_of_grains(v, table_at(&data, 0, SLOT), 2 * validation_number(v, "cell")),
+    validation_control(v, CHECK_RELATIVE, "rate", table_at(&data, 0, SOLID), rate_of_grains(v, table_at(&data, 0, SLOT), 0.125),
                        "control, grains of twice the diameter: slot of %g diameters", table_at(&data, 0, SLOT));
     validation_check(v, CHECK_RELATIVE, "continuum", rates[1], rate_of_continuum(v, table_at(&data, 1, SLOT)),
                      "continuum with the friction of these grains against them, slot of %g diameters", table_at(&data, 1, SLOT));
