@@ -70,6 +70,7 @@ typedef struct rp_mesh_set {
     bool smooth;                                /* normals interpolated where faces meet below 35 degrees */
     double gloss;                               /* 0 matte … 1 polished */
     double opacity;                             /* 1; below: seen through, for containers */
+    double clarity;                             /* of a closed mesh that is seen through: the way through it that leaves 1/e of the light; 0: hollow */
 } rp_mesh_set;
 RP_API rp_mesh_set rp_default_mesh_set(void);
 

@@ -137,7 +137,8 @@ typedef struct rp_body_def {
     double colour[3];             /* pictures */
 } rp_body_def;
 
-/* A Newtonian fluid that fills the domain between the grains; pressures are without the weight of the fluid above. */
+/* A Newtonian fluid between the grains. It fills the domain, and pressures are without the weight of the fluid above; or (`fill`) a part of it, with a
+ * surface to the air, and pressures are whole. */
 typedef enum rp_fluid_wall_kind { RP_FLUID_SLIP, RP_FLUID_NO_SLIP, RP_FLUID_PRESSURE /* open */, RP_FLUID_VELOCITY,
                                 RP_FLUID_AUTO /* open where grains may leave, slip elsewhere */ } rp_fluid_wall_kind;
 typedef enum rp_drag { RP_DRAG_ERGUN, RP_DRAG_CARMAN_KOZENY, RP_DRAG_RICHARDSON_ZAKI, RP_DRAG_GIDASPOW } rp_drag;
@@ -159,6 +160,8 @@ typedef struct rp_fluid_def {
     rp_expression *velocity_field; /* of (x, y, z) giving three numbers, added; NULL: none */
     double drive[3];              /* pressure drop a length that drives the flow [Pa/m] */
     rp_fluid_wall wall[6];
+    const rp_shape *fill;         /* where the fluid is at the start; NULL: everywhere, and no surface */
+    double level;                 /* the same by the height of its surface; NAN: not told */
     int cookie;                   /* set by rp_default_fluid_def */
 } rp_fluid_def;
 
@@ -246,6 +249,7 @@ RP_API rp_sink_def rp_default_sink_def(void);
 RP_API rp_fluid_def rp_default_fluid_def(void);
 RP_API const rp_param *rp_fluid_table(void);
 RP_API const rp_param *rp_fluid_wall_table(void);
+RP_API bool rp_fluid_has_surface(const rp_fluid_def *fluid); /* it does not fill the domain; NULL: no */
 
 /* ---- methods ---- */
 

@@ -92,7 +92,8 @@ dp_push DP(body_push)(const dp_system *y, const rp__world *world, int b, double 
     const rp__body *body = &world->bodies[b];
     dp_push all = { { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 0, 0, 0 } };
     double part = body->def.kind == RP_BODY_FREE ? 1 / (1 + y->body_resistance[b] * body->inverse_mass) : 1;
-    double displaced = world->def->fluid->density * kept_away(y, world, b);
+    /* Below a surface the pressure is the whole one, and pushes on as much fluid as the nodes have. */
+    double displaced = world->def->fluid->density * (kept_away(y, world, b) - (y->surface ? 1 : 0));
     for (int64_t i = y->held_first[b]; i < y->held_first[b + 1]; i++) {
         int64_t at[3], j = y->held_node[i].node;
         double push[3] = { 0 }, shear[3] = { 0 }, x[3] = { 0 };
@@ -100,7 +101,7 @@ dp_push DP(body_push)(const dp_system *y, const rp__world *world, int b, double 
         DP(pressure_impulse)(y, y->pressure, true, j, push);
         for (int a = 0; a < RP_DIM; a++) {
             x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-            push[a] = dt * (push[a] - displaced * y->volume[j] * world->def->gravity[a]);
+            push[a] = dt * (push[a] - displaced * dp_wet_volume(y, j) * world->def->gravity[a]);
             shear[a] = part * y->viscous[RP_DIM * j + a];
         }
         add_push(body, push, x, &all.pressure, &all);
@@ -161,7 +162,7 @@ void DP(add_free_bodies)(const dp_system *y, const double *x, double *out)
             rigid(y, held, v, u);
             for (int n = 0; n < DP_CORNERS; n++)
                 for (int a = 0; a < RP_DIM && held->cell[n] >= 0; a++)
-                    out[held->cell[n]] += dp_divergence(y, n, a) * u[a];
+                    out[held->cell[n]] += dp_leaves(y, held->cell[n])[n][a] * u[a];
         }
     }
 }

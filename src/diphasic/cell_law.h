@@ -1,7 +1,7 @@
 /* The law of one cell: its strain, what its stress does to its nodes, and how far it is from Coulomb. Compiled for RP_DIM.
  *
  * λ_N of a cell takes the pressure back that it would cause there (the effective stress, solve_dim.c), and dilatancy tilts the coordinates:
- * γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the step. */
+ * γ'_N = γ_N - κ e·γ_T + c λ_N, λ_T = λ'_T - κ e λ'_N, e the direction of shear, held for the step (rheology_dim.c). */
 #ifndef RP_DIPHASIC_CELL_LAW_H
 #define RP_DIPHASIC_CELL_LAW_H
 
@@ -26,13 +26,13 @@ DP_INLINE void dp_strain(const dp_system *y, const dp_stress *s, double gamma[DP
 }
 
 /* D_c · w */
-DP_INLINE double dp_outflow(const dp_system *y, const int32_t *node)
+DP_INLINE double dp_outflow(const dp_system *y, const dp_stress *s, double dt)
 {
-    double sum = 0;
+    double sum = y->surface ? dp_leaked(y, s->cell, dt) : 0;
 #pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int k = 0; k < DP_PARTS; k++)
-            sum += dp_divergence(y, n, k) * y->node[node[n]].w[k];
+            sum += dp_leaving(y, s->leaves, n, k) * y->node[s->node[n]].w[k];
     return sum;
 }
 
@@ -40,6 +40,7 @@ DP_INLINE void dp_tilt_strain(const dp_stress *s, double gamma[DP_S])
 {
     for (int k = 1; k < DP_S; k++)
         gamma[0] -= s->tilt[k] * gamma[k];
+    gamma[0] += s->give * s->lambda[0];
 }
 
 DP_INLINE void dp_tilt_stress(const dp_stress *s, double lambda[DP_S])
@@ -79,24 +80,23 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
         double f[DP_PARTS];
         dp_corner_force(y, s, n, tensor, lambda[0], parts, f);
         for (int a = 0; a < parts; a++) {
-            double push = pressure * dp_divergence(y, n, a);
+            double push = pressure * dp_leaving(y, s->leaves, n, a);
             to->u[a] += dt * (to->m[a] * f[a] + to->a[a] * push);
             to->w[a] += dt * (to->a[a] * f[a] + to->theta[a] * push);
         }
     }
 }
 
-/* γ~, tilted; returns the outflow. */
-DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double gamma[DP_S])
+/* γ~, not tilted; returns the outflow. */
+DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double dt, double gamma[DP_S])
 {
     double r = 0;
     dp_strain(y, s, gamma);
     if (s->stiffness > 0) {
-        r = dp_outflow(y, s->node);
+        r = dp_outflow(y, s, dt);
         for (int i = 0; i < DP_S; i++)
             gamma[i] -= 0.5 * s->shift[i] * r;
     }
-    dp_tilt_strain(s, gamma);
     return r;
 }
 
@@ -143,17 +143,18 @@ DP_INLINE void dp_bent_law(const dp_stress *s, const double gamma[DP_BENT], doub
 /* Alart and Curnier's function with a unit for each part: zero if and only if (γ, λ) is in Coulomb's law. */
 DP_INLINE double dp_law_residual(const dp_stress *s, const double gamma[DP_S])
 {
-    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, x[DP_S];
+    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, coulomb[DP_S], x[DP_S];
     normal = normal > 0 ? normal : normal <= 0 ? 0 : normal; /* a NaN stays one */
     sum = (s->lambda[0] - normal) * (s->lambda[0] - normal);
     for (int i = 1; i < DP_S; i++) {
-        x[i] = s->lambda[i] - gamma[i] / s->scale_t;
+        coulomb[i] = s->lambda[i] + s->viscous * gamma[i];
+        x[i] = coulomb[i] - gamma[i] / s->scale_t;
         tangent += x[i] * x[i];
     }
     tangent = sqrt(tangent);
-    double most = s->mu * normal, part = tangent > most ? most / tangent : 1;
+    double most = s->cone * normal, part = tangent > most ? most / tangent : 1;
     for (int i = 1; i < DP_S; i++)
-        sum += (s->lambda[i] - part * x[i]) * (s->lambda[i] - part * x[i]);
+        sum += (coulomb[i] - part * x[i]) * (coulomb[i] - part * x[i]);
     return sqrt(sum);
 }
 

@@ -44,12 +44,22 @@
  * last thousandth would otherwise be asked for at once, at a stress of many times the weight. */
 #define DP_GIVEN_BACK 0.001
 
+/* The surface of a fluid (surface_dim.c). Distances are kept up to so many cells from it; a cell with less fluid than this part of it counts as dry; and
+ * so well has the fluid its volume in a step, in which nothing adds up. */
+#define DP_BAND 6.0
+#define DP_TRACE_OF_FLUID 1e-9
+#define DP_PART_OF_VOLUME 1e-9
+
 /* Part of the tolerance that is left where no grains slide: what is let go adds up to creep there, step by step, and rounds are few
  * (if not, the plain tolerance is enough after DP_PATIENCE of them). */
 #define DP_AT_REST 0.01
 
 /* Solver. What a round leaves of the outflow of cells: from 0.03 to 0.1 rounds a step are the same within a tenth, for any strength of drag. */
 #define DP_PRESSURE_PART 0.07
+
+/* Tangent planes of the law of a cell that depends on the rate of shear, a visit at most, and from which change of √J on another is taken. */
+#define DP_TANGENTS 8
+#define DP_SAME_ROOT 1e-3
 
 /* Rounds after which a residual that has not halved makes visits more careful. */
 #define DP_PATIENCE 20

@@ -1,4 +1,4 @@
-/* Grains in a Newtonian fluid that fills the domain: two velocities, one pressure, the exact law of friction. The equations and how they
+/* Grains in a Newtonian fluid, with or without a surface: two velocities, one pressure, the exact law of friction. The equations and how they
  * are solved: docs/diphasic.md. */
 #include "diphasic/diphasic.h"
 
@@ -89,12 +89,13 @@ static const rp__method *variant(const rp_sim_def *def, const void *unused)
 }
 
 static const char *const extras[] = { "take_off", "stick", "slide", "stress_unit", "divergence", "pressure_iterations",
-                                      "viscosity_iterations", "alternating", "drag_x", "drag_y", "drag_z", NULL };
+                                      "viscosity_iterations", "alternating", "drag_x", "drag_y", "drag_z", "fluid_volume",
+                                      "fluid_level", "level_mended", NULL };
 static const char *const phases[] = { "gather", "carry", "prepare", "viscosity", "solve", "move", NULL };
 
 const rp__method rp__diphasic_method = {
     .info = { .name = "diphasic",
-              .summary = "grains in a fluid that fills the domain: two velocities, one pressure, exact Coulomb friction",
+              .summary = "grains in a fluid, with or without a surface: two velocities, one pressure, exact Coulomb friction",
               .params = params,
               .fields = fields,
               .extras = extras,

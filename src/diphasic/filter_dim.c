@@ -51,6 +51,8 @@ static void set_zero(dp_system *y, const double gravity[3])
     for (int f = 0; f < 2 * RP_DIM; f++)
         if (y->open[f])
             return;
+    if (y->surface) /* there it is */
+        return;
     for (int64_t c = 0; c < y->cell_count; c++) {
         int64_t at[3];
         dp_place(y->cells, c, at);
@@ -76,8 +78,12 @@ double DP(filter_pressure)(dp_system *y, const double gravity[3])
 {
     double sum[3] = { 0 }, share = 0;
     for (int pass = 0; pass < 2; pass++) {
-        rp__exec_for(y->node_count, 512, filter_nodes, y);
-        rp__exec_for(y->cell_count, 512, filter_cells, y);
+        if (y->surface) {
+            DP(filter_wet)(y);
+        } else {
+            rp__exec_for(y->node_count, 512, filter_nodes, y);
+            rp__exec_for(y->cell_count, 512, filter_cells, y);
+        }
         if (pass == 0) {
             rp__exec_sum(y->cell_count, 4096, 3, sum_squares, y, sum);
             double varies = sum[2] - sum[1] * sum[1] / (double)y->cell_count;

@@ -16,8 +16,7 @@ typedef struct job {
     double *to;
 } job;
 
-/* The velocity field at a place, and the least and largest values around it (may be NULL). */
-static void sample(const dp_system *y, const double *field, const double *place, double out[RP_DIM], double *least, double *most)
+void DP(sample)(const dp_system *y, const double *field, int width, const double *place, double *out, double *least, double *most)
 {
     int64_t at[3] = { 0 }, corner[DP_CORNERS];
     double t[RP_DIM], weight[DP_CORNERS];
@@ -33,10 +32,10 @@ static void sample(const dp_system *y, const double *field, const double *place,
     }
     dp_corners(y, at, corner);
     dp_weights(t, weight);
-    for (int a = 0; a < RP_DIM; a++) {
+    for (int a = 0; a < width; a++) {
         out[a] = 0;
         for (int n = 0; n < DP_CORNERS; n++) {
-            double v = field[RP_DIM * corner[n] + a];
+            double v = field[width * corner[n] + a];
             out[a] += weight[n] * v;
             if (least) {
                 least[a] = n == 0 || v < least[a] ? v : least[a];
@@ -46,17 +45,17 @@ static void sample(const dp_system *y, const double *field, const double *place,
     }
 }
 
-/* Where the path through node j was a time s ago (or will be, s < 0), by the midpoint. */
-static void trace(const dp_system *y, int64_t j, double s, double place[RP_DIM])
+/* By the midpoint. */
+void DP(trace)(const dp_system *y, const double *velocity, int64_t j, double s, double place[RP_DIM])
 {
     int64_t at[3];
     double x[RP_DIM], middle[RP_DIM], v[RP_DIM];
     dp_place(y->nodes, j, at);
     for (int a = 0; a < RP_DIM; a++) {
         x[a] = y->lattice.origin[a] + y->lattice.h * (double)at[a];
-        middle[a] = x[a] - 0.5 * s * (y->fluid[RP_DIM * j + a] - y->frame[a]);
+        middle[a] = x[a] - 0.5 * s * (velocity[RP_DIM * j + a] - y->frame[a]);
     }
-    sample(y, y->fluid, middle, v, NULL, NULL);
+    DP(sample)(y, velocity, RP_DIM, middle, v, NULL, NULL);
     for (int a = 0; a < RP_DIM; a++)
         place[a] = x[a] - s * v[a];
 }
@@ -66,8 +65,8 @@ static void carry_back(void *context, int64_t begin, int64_t end, int worker)
     const job *w = context;
     (void)worker;
     for (int64_t j = begin; j < end; j++) {
-        trace(w->y, j, w->dt, w->place + RP_DIM * j);
-        sample(w->y, w->y->fluid, w->place + RP_DIM * j, w->to + RP_DIM * j, NULL, NULL);
+        DP(trace)(w->y, w->y->fluid, j, w->dt, w->place + RP_DIM * j);
+        DP(sample)(w->y, w->y->fluid, RP_DIM, w->place + RP_DIM * j, w->to + RP_DIM * j, NULL, NULL);
     }
 }
 
@@ -78,9 +77,9 @@ static void carry_correct(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t j = begin; j < end; j++) {
         double place[RP_DIM], back[RP_DIM], least[RP_DIM], most[RP_DIM], unused[RP_DIM];
-        trace(y, j, -w->dt, place);
-        sample(y, w->from, place, back, NULL, NULL);
-        sample(y, y->fluid, w->place + RP_DIM * j, unused, least, most);
+        DP(trace)(y, y->fluid, j, -w->dt, place);
+        DP(sample)(y, w->from, RP_DIM, place, back, NULL, NULL);
+        DP(sample)(y, y->fluid, RP_DIM, w->place + RP_DIM * j, unused, least, most);
         for (int a = 0; a < RP_DIM; a++) {
             double once = w->from[RP_DIM * j + a], v = once + 0.5 * (y->fluid[RP_DIM * j + a] - back[a]);
             w->to[RP_DIM * j + a] = v < least[a] || v > most[a] ? once : v;
@@ -106,7 +105,7 @@ void DP(find_frame)(dp_system *y, const rp__world *world)
         y->frame[a] = 0;
     }
     for (int64_t j = 0; j < y->node_count && any; j++) {
-        double fluid = fmax(0, def->fluid->density * (y->volume[j] - y->grains[j]));
+        double fluid = fmax(0, def->fluid->density * (dp_wet_volume(y, j) - y->grains[j]));
         mass += fluid + y->mass[j];
         for (int a = 0; a < RP_DIM; a++)
             sum[a] += fluid * y->fluid[RP_DIM * j + a] + y->momentum[RP_DIM * j + a];

@@ -166,6 +166,7 @@ static void add_column(void *context, int64_t column, int worker)
         memset(s->g, 0, sizeof s->g);
         s->volume = s->mass = s->packing = s->loose = s->touching = s->mu = s->weight = s->faster = s->inertia = 0;
         s->touches = false;
+        s->leaves = dp_leaves(y, s->cell);
         for (int64_t i = y->cell_first[s->cell], n = 0; n < y->cell_particles[s->cell]; n++)
             add_particle(w, s, i + n);
         s->mu /= s->volume, s->faster /= s->volume, s->inertia /= s->volume;
@@ -178,6 +179,8 @@ static double held_by_drag(const job *w, const dp_stress *s)
 {
     const dp_system *y = w->y;
     const rp_fluid_def *fluid = w->world->def->fluid;
+    if (!(dp_wet_part(y, s->cell) > 0))
+        return 0;
     double volume = 0, diameter = 0, phi = fmin(s->packing / s->volume, DP_FULLEST), rest = 1 - phi;
     for (int n = 0; n < DP_CORNERS; n++)
         volume += y->grains[s->node[n]], diameter += y->diameter[s->node[n]];

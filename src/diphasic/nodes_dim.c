@@ -219,14 +219,15 @@ static phases phases_of(const job *w, int64_t j, double *added)
     phases n = { .mass_g = y->mass[j] };
     double phi = y->grains[j] / y->volume[j], slip = 0;
     n.phi = y->phi[j] = phi < DP_FULLEST ? phi : DP_FULLEST;
-    n.mass_f = fluid->density * (1 - n.phi) * y->volume[j];
+    double wet = dp_wet_volume(y, j), part = wet / y->volume[j];
+    n.mass_f = fluid->density * (1 - n.phi) * wet;
     if (y->grains[j] > 0) {
         for (int a = 0; a < RP_DIM; a++) {
             double v = y->carried[RP_DIM * j + a] - y->momentum[RP_DIM * j + a] / n.mass_g;
             slip += v * v;
         }
-        *added = fluid->added_mass * fluid->density * y->grains[j];
-        n.b = w->dt * y->grains[j] * DP(drag)(fluid, n.phi, sqrt(slip), y->diameter[j] / y->grains[j]);
+        *added = part * fluid->added_mass * fluid->density * y->grains[j];
+        n.b = part * w->dt * y->grains[j] * DP(drag)(fluid, n.phi, sqrt(slip), y->diameter[j] / y->grains[j]);
     }
     y->coupling[j] = n.b;
     return n;
@@ -239,6 +240,7 @@ static void set_alternating(const dp_system *y, int64_t j, dp_node *to)
     int64_t at[3];
     dp_place(y->nodes, j, at);
     bool inner = !(y->hold[j] & DP_HOLD_FLUX);
+    inner = inner && (!y->surface || y->surface->wet[j] == y->volume[j] || y->surface->wet[j] == 0);
     for (int a = 0; a < RP_DIM; a++)
         inner = inner && (y->lattice.periodic[a] || (at[a] > 0 && at[a] < y->cells[a]));
     for (int n = 0; n < DP_ALTERNATING; n++) {
@@ -265,14 +267,17 @@ static void algebra(void *context, int64_t begin, int64_t end, int worker)
         dp_node *to = &y->node[j];
         unsigned hold = y->hold[j];
         bool grains = n.mass_g > 0;
+        double wet = dp_wet_volume(y, j), part = wet / y->volume[j];
         for (int a = 0; a < RP_DIM; a++) {
             double u0 = grains ? y->momentum[RP_DIM * j + a] / n.mass_g : 0, f0 = y->carried[RP_DIM * j + a];
             /* what moves the grains beyond the pressure that the fluid alone would have: their weight less that of the fluid displaced */
-            double weight = (n.mass_g - fluid->density * y->grains[j]) * def->gravity[a];
-            double rg = n.mass_g * u0 + w->dt * (weight + y->grains[j] * fluid->drive[a]) + added * (u0 - f0);
-            double rf = n.mass_f * f0 + w->dt * rest * y->volume[j] * fluid->drive[a] - added * (u0 - f0);
+            double weight = (n.mass_g - (y->surface ? 0 : fluid->density * y->grains[j])) * def->gravity[a];
+            double rg = n.mass_g * u0 + w->dt * (weight + part * y->grains[j] * fluid->drive[a]) + added * (u0 - f0);
+            double rf = n.mass_f * f0 + w->dt * rest * wet * fluid->drive[a] - added * (u0 - f0);
+            if (y->surface) /* the pressure is the whole one, from zero at the surface */
+                rf += w->dt * n.mass_f * def->gravity[a];
             double gg = 0, gf = 0, ff = 0, vg = 0, vf = y->held[RP_DIM * j + a];
-            bool hold_g = !grains || hold & dp_grain_hold(a), hold_f = hold & dp_fluid_hold(a);
+            bool hold_g = !grains || hold & dp_grain_hold(a), hold_f = hold & dp_fluid_hold(a) || !(wet > 0);
             double theta, mixed;
             if (hold & DP_HOLD_FLUX) {
                 double flux = vf;
@@ -298,8 +303,8 @@ static void algebra(void *context, int64_t begin, int64_t end, int worker)
                 vg = gg * rg + gf * rf;
                 vf = gf * rg + ff * rf;
             }
-            mixed = phi * gg + rest * gf;
-            theta = phi * mixed + rest * (phi * gf + rest * ff);
+            mixed = wet > 0 ? phi * gg + rest * gf : 0;
+            theta = !(wet > 0) ? 0 : phi * mixed + rest * (phi * gf + rest * ff);
             to->m[a] = gg;
             to->a[a] = mixed;
             y->theta[RP_DIM * j + a] = theta;

@@ -40,7 +40,10 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world)
         y->open[f] = !y->lattice.periodic[f / 2] && y->wall_kind[f] == RP_FLUID_PRESSURE;
         y->outside[f] = y->open[f] ? wall->pressure : 0;
     }
-    rp__exec_for(y->cell_count, 1024, laplacian, y);
+    if (y->surface)
+        DP(make_wet_laplacian)(y);
+    else
+        rp__exec_for(y->cell_count, 1024, laplacian, y);
     rp__multigrid_prepare(y->poisson);
     DP(find_rooms)(y, world);
 }
@@ -53,7 +56,7 @@ DP_INLINE void impulse_at(const dp_system *y, const double *pressure, bool bound
         out[a] = 0;
         inner = inner && at[a] > 0 && at[a] < y->cells[a];
     }
-    if (inner) { /* most of them, and this is where the time goes */
+    if (inner && !y->surface) { /* most of them, and this is where the time goes */
         const double *last = pressure + dp_cell_index(y, at);
         double face = dp_divergence(y, DP_CORNERS - 1, 0);
 #pragma GCC unroll 8
@@ -77,12 +80,16 @@ DP_INLINE void impulse_at(const dp_system *y, const double *pressure, bool bound
                 there = false, outside++, face = 2 * a + (cell[a] >= y->cells[a]);
         }
         double p = 0;
-        if (there)
-            p = pressure[dp_cell_index(y, cell)];
+        const double(*leaves)[RP_DIM] = y->leaves;
+        if (there) {
+            int64_t c = dp_cell_index(y, cell);
+            p = pressure[c];
+            leaves = dp_leaves(y, c);
+        }
         /* beyond an open face there is the pressure outside, which pushes on the face alone */
         if (there) {
             for (int a = 0; a < RP_DIM; a++)
-                out[a] += p * dp_divergence(y, n, a);
+                out[a] += p * leaves[n][a];
         } else if (boundary && outside == 1 && y->open[face]) {
             out[face / 2] += y->outside[face] * dp_divergence(y, n, face / 2);
         }
@@ -94,20 +101,6 @@ void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool bound
     int64_t at[3];
     dp_place(y->nodes, node, at);
     impulse_at(y, pressure, boundary, at, out);
-}
-
-/* The parts of it that alternate. */
-DP_INLINE void alternating_impulse(const dp_system *y, const double *pressure, const int64_t at[3], double out[DP_ALTERNATING])
-{
-    int64_t cell[DP_CORNERS];
-    for (int k = 0; k < DP_ALTERNATING; k++)
-        out[k] = 0;
-    if (!dp_around(y, at, cell))
-        return;
-#pragma GCC unroll 8
-    for (int n = 0; n < DP_CORNERS; n++)
-        for (int k = 0; k < DP_ALTERNATING; k++)
-            out[k] += pressure[cell[n]] * dp_divergence(y, n, RP_DIM + k);
 }
 
 /* ---- what pressures push ---- */
@@ -127,7 +120,7 @@ DP_INLINE void push_node(const push_job *w, int64_t j, const int64_t at[3])
     dp_node *to = &y->node[j];
     impulse_at(y, w->pressure, w->boundary, at, push);
     if (!w->boundary) /* a change: the pressure that a step begins with leaves the alternating parts alone */
-        alternating_impulse(y, w->pressure, at, push + RP_DIM);
+        dp_alternating_impulse(y, w->pressure, at, push + RP_DIM);
     for (int a = 0; a < (w->boundary ? RP_DIM : DP_PARTS); a++) {
         to->u[a] += w->dt * to->a[a] * push[a];
         to->w[a] += w->dt * to->theta[a] * push[a];
@@ -185,13 +178,14 @@ void DP(push_far_nodes)(dp_system *y, double dt)
 DP_INLINE double lacking(const dp_solve *w, const int64_t at[3])
 {
     const dp_system *y = w->y;
+    const double(*leaves)[RP_DIM] = dp_leaves(y, dp_cell_index(y, at));
     int64_t corner[DP_CORNERS];
-    double sum = 0;
+    double sum = y->surface ? dp_leaked(y, dp_cell_index(y, at), w->dt) : 0;
     dp_corners(y, at, corner);
 #pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++)
         for (int a = 0; a < DP_PARTS; a++)
-            sum += dp_divergence(y, n, a) * y->node[corner[n]].w[a];
+            sum += dp_leaving(y, leaves, n, a) * y->node[corner[n]].w[a];
     return -sum / w->dt;
 }
 
@@ -342,7 +336,7 @@ rp_result DP(solve_pressure)(dp_solve *w, double part, double least, dp_report *
     report->divergence = most * w->dt * w->dt / pow(y->lattice.h, RP_DIM);
     if (most > least) {
         memset(y->change, 0, (size_t)y->cell_count * sizeof(double));
-        rp__multigrid_operator operator = { apply_mixed, y };
+        rp__multigrid_operator operator = { y->surface ? DP(apply_wet) : apply_mixed, y };
         rp__multigrid_report solved = rp__multigrid_solve(y->poisson, &operator, y->rhs, tolerance, 200, y->change);
         report->pressure_iterations += solved.iterations;
         report->divergence = solved.residual * w->dt * w->dt / pow(y->lattice.h, RP_DIM);

@@ -9,8 +9,8 @@
  * which leaves r_c as it is: λ_N acts on the slip between the phases, p~ on the mixture. At the solution r = 0, so γ~ = γ: it is the same
  * problem. W~, the answer of γ~ to λ, is a congruence of the plain one, symmetric and positive.
  *
- * Dilatancy tilts the coordinates of a stress: γ'_N = γ_N - κ e·γ_T, λ_T = λ'_T - κ e λ'_N, κ = c0 tan ψ, e the direction of shear, held for the
- * step: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times the shear. */
+ * Dilatancy tilts the coordinates of a stress: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times
+ * the shear (rheology_dim.c). */
 #include "diphasic/cell_law.h"
 
 #include "base/error.h"
@@ -21,19 +21,46 @@
 
 /* ---- sweeps ---- */
 
+/* λ of a cell in its law, where γ~ (not tilted) and λ are as they stand. What depends on the rate of shear is brought to what it makes of it itself:
+ * the tangent plane lies below the law, so that J comes down to its own value (rheology_dim.c). */
+static void obey(const dp_solve *w, dp_stress *s, const double strain[DP_S], double next[DP_S])
+{
+    for (int step = 0;; step++) {
+        double gamma[DP_S], coulomb[DP_S], b[DP_S], then[DP_S];
+        memcpy(gamma, strain, sizeof gamma);
+        dp_tilt_strain(s, gamma);
+        memcpy(coulomb, s->lambda, sizeof coulomb);
+        for (int i = 1; i < DP_S; i++)
+            coulomb[i] += s->viscous * gamma[i];
+        for (int i = 0; i < DP_S; i++) {
+            b[i] = gamma[i];
+            for (int j = 0; j < DP_S; j++)
+                b[i] -= s->w[i][j] * coulomb[j];
+        }
+        bool sticks = DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->cone, next) == RP__STICK;
+        if (!(s->dilates || s->viscous > 0))
+            return;
+        for (int i = 1; i < DP_S; i++) {
+            then[i] = sticks ? 0 : b[i]; /* exactly: J is that of rest */
+            for (int j = 0; j < DP_S && !sticks; j++)
+                then[i] += s->w[i][j] * next[j];
+        }
+        if (s->dilates && !w->held && step < DP_TANGENTS && DP(follow_rate)(w, s, then, next[0]))
+            continue;
+        for (int i = 1; i < DP_S; i++)
+            next[i] -= s->viscous * then[i];
+        return;
+    }
+}
+
 static void visit(const dp_solve *w, dp_stress *s)
 {
     dp_system *y = w->y;
-    double gamma[DP_S], b[DP_S], next[DP_S], change[DP_S], pressure = 0;
-    double r = dp_shifted_strain(y, s, gamma);
+    double gamma[DP_S], next[DP_S], change[DP_S], pressure = 0;
+    double r = dp_shifted_strain(y, s, w->dt, gamma);
     bool any = r != 0;
     pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
-    for (int i = 0; i < DP_S; i++) {
-        b[i] = gamma[i];
-        for (int j = 0; j < DP_S; j++)
-            b[i] -= s->w[i][j] * s->lambda[j];
-    }
-    DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->mu, next);
+    obey(w, s, gamma, next);
     for (int i = 0; i < DP_S; i++) {
         change[i] = w->relax * (next[i] - s->lambda[i]);
         any = any || change[i] != 0;
@@ -45,6 +72,7 @@ static void visit(const dp_solve *w, dp_stress *s)
     y->pressure[s->cell] += pressure;
     dp_scatter(y, s, w->dt, pressure, change, DP_PARTS);
 }
+
 DP_INLINE void visit_bent(const dp_solve *w, dp_stress *s)
 {
     double gamma[DP_BENT], next[DP_BENT];
@@ -89,10 +117,11 @@ void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context)
 /* ---- residual and extrapolation ---- */
 
 /* How far a stress is from the law, in units of the typical stress. */
-DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s)
+DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s, double dt)
 {
     double gamma[DP_S], bent[DP_BENT], next[DP_BENT], sum = 0;
-    dp_shifted_strain(y, s, gamma);
+    dp_shifted_strain(y, s, dt, gamma);
+    dp_tilt_strain(s, gamma);
     dp_bent_strain(y, s, bent);
     dp_bent_law(s, bent, next);
     for (int i = 0; i < DP_BENT; i++)
@@ -110,14 +139,14 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
         double tangent = 0;
         if (!s->usable)
             continue;
-        double r = y->residual[k] = stress_residual(y, s);
+        double r = y->residual[k] = stress_residual(y, s, w->dt);
         sum[0] += r * r;
         for (int i = 0; i < DP_S; i++) {
             double step = s->lambda[i] - s->before[i];
             sum[1] += (i ? s->scale_t : s->w[0][0]) * step * (s->lambda[i] - y->previous[k][i]);
             tangent += i ? s->lambda[i] * s->lambda[i] : 0;
         }
-        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->mu * s->lambda[0] ? 1 : 2;
+        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->cone * s->lambda[0] ? 1 : 2;
         sum[2 + region]++;
     }
 }
@@ -205,10 +234,10 @@ static rp_result reserve(dp_system *y)
     if (y->stress_count <= y->previous_capacity)
         return RP_OK;
     int64_t capacity = y->stress_count + y->stress_count / 4;
-    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual };
-    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual };
+    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual, (void **)&y->plain };
+    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual, sizeof *y->plain };
     y->previous_capacity = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         rp__base_free(*to[i]);
         *to[i] = rp__base_alloc_array((size_t)capacity, size[i]);
         if (!*to[i])
@@ -244,29 +273,45 @@ static bool measure(dp_solve *w, dp_report *report, double *turn)
     return report->residual_mean <= part * y->params->tolerance && report->residual_max <= part * y->params->tolerance_max;
 }
 
+static bool any_faster(const rp__world *world)
+{
+    for (int m = 0; m < world->def->material_count; m++)
+        if (world->materials[m].friction_dynamic > 0)
+            return true;
+    return false;
+}
+
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
 {
     dp_solve w = { .y = y, .world = world, .dt = dt, .relax = 1 };
     double mark = INFINITY;
+    int64_t plane = DP_PATIENCE; /* the next round that takes new planes */
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     DP(start_contacts)(&w);
     DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
     DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
-    DP(set_tilt)(y, world, dt);
     DP(make_operators)(&w);
+    bool dilates = y->params->dilatancy != RP__DILATANCY_NONE;
+    w.rates = dilates || any_faster(world), w.first = true;
+    DP(follow_rates)(&w);
     extrapolate(&w, 0);
     const double *g = world->def->gravity;
     double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     report->converged = y->stress_count == 0 && !DP(free_bodies)(world);
     while (!report->converged && report->rounds < y->params->max_rounds) {
+        w.held = dilates && report->rounds >= DP_PATIENCE && report->rounds != plane;
+        plane *= report->rounds == plane ? 2 : 1;
         one_round(&w);
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
+        DP(follow_rates)(&w);
         w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
+        if (report->converged && w.held) /* in these planes: is it so in those of where it has come to? */
+            report->converged = false, plane = report->rounds;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */

@@ -64,6 +64,7 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
     const dp_solve *w = context;
     dp_system *y = w->y;
     double cell = pow(y->lattice.h, RP_DIM);
+    double beyond = y->params->dilatancy == RP__DILATANCY_NONE ? 0 : DP_CONTACT * y->params->largest_dilatancy; /* µ + tan ψ */
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         dp_stress *s = &y->stress[k];
@@ -71,9 +72,10 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
         s->k = gap_rate(y, s, w->dt);
         s->weight = s->weight < cell ? s->weight / cell : 1;
         memset(s->tilt, 0, sizeof s->tilt);
+        s->root = -1, s->dilates = false, s->give = s->viscous = 0, s->cone = s->mu;
         for (int i = 0; i < DP_S; i++)
             s->lambda[i] = y->params->warm_start ? last[i] : 0;
-        DP_CONE_NAME(rp__friction_project)(s->mu, s->lambda);
+        DP_CONE_NAME(rp__friction_project)(s->mu + beyond + DP_CONTACT * s->faster, s->lambda);
         s->bend_arm = !y->params->bending ? 0 : s->extent / (sqrt(12) * y->lattice.h);
         for (int i = 0; i < DP_BENT; i++)
             s->bend[i] = y->params->warm_start ? y->bend[DP_BENT * s->cell + i] : 0;
@@ -101,7 +103,7 @@ static void load_column(void *context, int64_t column, int worker)
     (void)worker;
     for (int64_t n = 0; n < end - begin; n++) {
         dp_stress *s = &y->stress[g < 0 ? end - 1 - n : begin + n];
-        double weight = (s->mass - def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
+        double weight = (s->mass - dp_wet_part(y, s->cell) * def->fluid->density * s->volume) * fabs(g), phi = s->extent / (face * y->lattice.h);
         double load = above + 0.5 * weight;
         above = s->loose > 0 || weight < 0 ? 0 : above + weight;
         s->load = s->loose > 0 || weight < 0 ? 0 : load / (face * phi * DP_CONTACT);

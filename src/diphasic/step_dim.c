@@ -45,8 +45,7 @@ void DP(destroy)(void *state)
                     y->previous_bend,
                     y->residual,
                     y->eta,
-                    y->eta_contact,
-                    y->mobility,
+                    y->plain,
                     y->stress_of,
                     y->source,
                     y->room,
@@ -74,6 +73,7 @@ void DP(destroy)(void *state)
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         rp__base_free(all[i]);
     rp__multigrid_destroy(y->poisson);
+    DP(free_surface)(y->surface);
     RP_D(rp__grid_free)(&y->grid);
     rp__base_free(y);
 }
@@ -97,7 +97,6 @@ static bool allocate(dp_system *y)
                 make(&y->held, n, many) && make(&y->viscous, n, many) && make(&y->inside, n, sizeof *y->inside) && make(&y->pressure, c, one) &&
                 make(&y->rhs, c, one) &&
                 make(&y->change, c, one) && make(&y->lambda, c, DP_S * one) && make(&y->bend, c, DP_BENT * one) && make(&y->eta, c, one) &&
-                make(&y->eta_contact, c, one) && make(&y->mobility, n, many) &&
                 make(&y->stress_of, c, sizeof *y->stress_of) && make(&y->source, c, one) && make(&y->room, c, sizeof *y->room) &&
                 make(&y->room_queue, c, sizeof *y->room_queue) && make(&y->column_first, columns + 1, sizeof *y->column_first) &&
                 make(&y->column_items, columns + 1, sizeof *y->column_items) && make(&y->cell_first, c, sizeof *y->cell_first) &&
@@ -170,6 +169,9 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
             y->wall_kind[f] = def->wall[f].kind == RP_OPEN ? RP_FLUID_PRESSURE : RP_FLUID_SLIP;
     }
     y->face = pow(0.5 * def->cell_size, RP_DIM - 1);
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int a = 0; a < RP_DIM; a++)
+            y->leaves[n][a] = dp_divergence(y, n, a);
     y->cell_count = y->node_count = 1;
     for (int a = 0; a < 3; a++) {
         y->lattice.origin[a] = def->lower[a];
@@ -192,6 +194,7 @@ static rp_result fill_system(dp_system *y, rp__world *world, int first_field)
     RP_TRY(RP_D(rp__grid_init)(&y->grid, &y->lattice));
     node_volumes(y);
     RP_TRY(start_fluid(y, def));
+    RP_TRY(DP(create_surface)(y, world));
     tell_regime(def);
     return RP_OK;
 }
@@ -272,6 +275,9 @@ double DP(largest_step)(void *state, const rp__world *world, const char **reason
     rp__exec_max(y->node_count, 4096, 1, fastest_fluid, (void *)(uintptr_t)y, &fluid);
     if (fluid > 0)
         largest = def->cfl * h / sqrt(fluid), *reason = "fluid";
+    double surface = y->surface && g > 0 ? 0.5 * sqrt(h / sqrt(g)) : INFINITY;
+    if (surface < largest)
+        largest = surface, *reason = "wave";
     for (int m = 0; m < def->material_count && world->particles->count; m++) {
         const rp_material_def *grains = &def->materials[m];
         double phi = grains->volume_fraction, mixture = phi * grains->density + (1 - phi) * def->fluid->density;
@@ -348,10 +354,11 @@ static rp_result find_flow(dp_system *y, rp__world *world, double dt, double *be
     set_units(y, world, dt);
     RP_TRY(DP(gather)(y, world));
     RP_LAP(&world->phases, "gather", t);
+    RP_TRY(DP(set_holds)(y, world, dt));
+    RP_TRY(DP(find_surface)(y, world));
     DP(find_frame)(y, world);
     DP(carry)(y, dt);
     RP_LAP(&world->phases, "carry", t);
-    RP_TRY(DP(set_holds)(y, world, dt));
     DP(find_space)(y, world);
     DP(node_algebra)(y, world, dt);
     DP(fill_cells)(y, world, dt);
@@ -392,6 +399,7 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     DP(finish_fluid)(y, world, dt, exchange);
     double alternating = DP(filter_pressure)(y, world->def->gravity);
     DP(finish_grains)(y, world, dt);
+    DP(move_surface)(y, dt);
     RP_LAP(&world->phases, "move", t);
     for (int m = 0; m < world->def->material_count; m++)
         largest = fmax(largest, world->materials[m].volume_fraction);
@@ -413,5 +421,13 @@ rp_result DP(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "drag_x", exchange[0] / dt);
     extra(stats, "drag_y", exchange[1] / dt);
     extra(stats, "drag_z", exchange[2] / dt);
+    double ground = 1, fluid = y->surface ? y->surface->volume : 0;
+    for (int a = 0; a < RP_DIM; a++)
+        ground *= a == y->up ? 1 : y->lattice.h * (double)y->cells[a];
+    for (int64_t j = 0; j < y->node_count && !y->surface; j++)
+        fluid += y->volume[j] - y->grains[j];
+    extra(stats, "fluid_volume", fluid);
+    extra(stats, "fluid_level", y->surface ? y->surface->region / ground : y->lattice.h * (double)y->cells[y->up]);
+    extra(stats, "level_mended", y->surface ? y->surface->mended : 0);
     return RP_OK;
 }

@@ -65,6 +65,7 @@ typedef struct dp_node {
 /* A cell with grains in it. */
 typedef struct dp_stress {
     double g[DP_CORNERS][RP_DIM];
+    const double (*leaves)[RP_DIM]; /* D_cj of its fluid */
     double inner[DP_CORNERS];     /* how much of φ the alternating parts of the corner feel: none at the edge of the grains */
     double bend[DP_BENT];         /* stress that varies over the cell, axis by axis: what holds velocities that alternate between its corners */
     double bend_unit[RP_DIM];     /* what it does to the strain that it meets */
@@ -76,16 +77,23 @@ typedef struct dp_stress {
     double densest;               /* volume fraction that its grains can have at most, as few as they are around it */
     double opening;               /* what shear opens of a cell that is too full, as a rate */
     double mu;                    /* of the cone */
+    double cone;                  /* what of it is left in tilted coordinates */
     double shift[DP_S];           /* what λ takes off the pressure of the cell */
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
     double scale, scale_t;        /* units of the residual */
+    double slip;                  /* the first of them without dilatancy */
     bool usable;                  /* some corner can move */
     bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
     double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
+    double shear[DP_S];           /* e, from [1] on */
+    bool dilates;                 /* tan ψ counts */
+    double root;                  /* √J of that tangent plane */
+    double give;                  /* γ'_N that a unit of λ_N takes by making J smaller (rheology_dim.c) */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
-    double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (viscosity_dim.c) */
+    double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (rheology_dim.c) */
+    double viscous;               /* stress of that friction beyond µ1, a unit of γ_T */
     double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
@@ -123,6 +131,37 @@ typedef struct dp_runs {
     int64_t count, capacity;
 } dp_runs;
 
+/* A cell that the surface of the fluid cuts: integrals over its part in the fluid. */
+typedef struct dp_cut {
+    double leaves[DP_CORNERS][RP_DIM]; /* ∫∇N_j */
+    double part[DP_CORNERS];           /* ∫N_j */
+    double fraction;                   /* of the cell */
+} dp_cut;
+
+/* The surface of a fluid that does not fill the domain (surface_dim.c). */
+typedef struct dp_surface {
+    double *distance;             /* of nodes, less than zero in the fluid: state */
+    double *next;
+    double *wet;                  /* ∫N over the fluid with the grains in it, of nodes */
+    double *velocity;             /* with which it moves, RP_DIM a node */
+    double *reach;                /* of nodes: while distances are looked for */
+    uint8_t *known;               /* of nodes: their velocity is that of fluid */
+    double *room;                 /* of nodes: the part that bodies leave */
+    int32_t *cut_of;              /* of cells: which of the cuts, or one of those below */
+    dp_cut *cut;
+    int64_t *cut_cell;
+    int64_t cut_count, cut_capacity, cell_capacity;
+    double none[DP_CORNERS][RP_DIM];
+    double *fraction;             /* of cells, that is in the fluid: state */
+    double *began;                /* pressure of cells that the step began with */
+    double density;
+    double leak;                  /* see dp_leak */
+    double volume;                /* of the fluid alone: state; less than zero: not measured yet */
+    double region;                /* volume of the fluid with what is in it */
+    double mended;                /* what the level was moved by in this step, to keep the volume */
+} dp_surface;
+enum { DP_WET = -1, DP_DRY = -2 }; /* cells of which nothing is cut */
+
 typedef struct dp_report {
     int64_t rounds, pressure_iterations;
     double residual_mean, residual_max, divergence;
@@ -138,6 +177,8 @@ typedef struct dp_system {
     int64_t cells[3], cell_count; /* unused axes have one */
     int64_t nodes[3], node_count;
     rp__multigrid *poisson;
+    dp_surface *surface;          /* NULL: the fluid fills the domain */
+    double leaves[DP_CORNERS][RP_DIM]; /* D_cj of a cell full of fluid */
 
     /* nodes */
     dp_node *node;
@@ -158,7 +199,6 @@ typedef struct dp_system {
     double *scratch[4];           /* RP_DIM a node each */
     uint16_t *hold;
     double *viscous;              /* impulse of viscosity on nodes in bodies, RP_DIM a node */
-    double *mobility;             /* M of the components, RP_DIM a node, for the solve of that friction */
     double *held;                 /* velocity that held components have, RP_DIM a node */
     int32_t *inside;              /* body that holds the node, -1: none */
     double *free_node;            /* ∫N outside of bodies, of nodes with grains */
@@ -166,7 +206,7 @@ typedef struct dp_system {
     /* cells */
     double *pressure, *rhs, *change; /* state: pressure */
     double *lambda;               /* DP_S a cell, state: contact stress of the last step */
-    double *eta, *eta_contact;    /* viscosity of the mixture; of friction that grows with the rate of shear */
+    double *eta;                  /* viscosity of the mixture */
     double *free_cell, *part;     /* volume outside of bodies, of cells with grains; what of it each of the corners has */
     int32_t *stress_of;           /* index of the cell's stress, -1: no grains in it */
     double *source;               /* sum of ground × pressure outside, of open faces */
@@ -192,6 +232,7 @@ typedef struct dp_system {
     int64_t contact_count, contact_capacity;
     int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
+    double (*plain)[DP_S][DP_S];  /* W~ where nothing depends on the rate of shear */
     double (*previous_bend)[DP_BENT];
     double *residual;             /* of stresses */
     double *bend;                 /* DP_BENT a cell, state */
@@ -227,6 +268,8 @@ typedef struct dp_solve {
     double dt;
     bool backward;
     double beta;
+    bool held;      /* planes of the laws that depend on the rate of shear stay as they are */
+    bool rates, first; /* something depends on the rate of shear; the operators are new */
     double relax;   /* part of what the law asks for that a visit does */
     double moved;   /* change of the velocity of a free body in the last round */
     double largest; /* right side of the pressure in this step */
@@ -310,6 +353,46 @@ DP_INLINE double dp_divergence(const dp_system *y, int corner, int part)
 {
     return y->face * dp_sign(corner, part);
 }
+/* D_cj of a cell as far as it is in the fluid: ∫∇N_j. */
+DP_INLINE const double (*dp_leaves(const dp_system *y, int64_t cell))[RP_DIM]
+{
+    int32_t cut = y->surface ? y->surface->cut_of[cell] : DP_WET;
+    return cut == DP_WET ? y->leaves : cut == DP_DRY ? (const double (*)[RP_DIM])y->surface->none : (const double (*)[RP_DIM])y->surface->cut[cut].leaves;
+}
+/* The part of a cell that is in the fluid. */
+DP_INLINE double dp_wet_part(const dp_system *y, int64_t cell)
+{
+    int32_t cut = y->surface ? y->surface->cut_of[cell] : DP_WET;
+    return cut == DP_WET ? 1 : cut == DP_DRY ? 0 : y->surface->cut[cut].fraction;
+}
+/* What goes through the surface of a cell that is cut, an impulse of pressure: a corner of it that few drops reach would otherwise have to take what
+ * the others leave of the constraint, at any speed. It answers to changes of the pressure within a step, as alternating parts do. */
+DP_INLINE double dp_leak(const dp_system *y, int64_t cell)
+{
+    int32_t cut = y->surface ? y->surface->cut_of[cell] : DP_WET;
+    return cut < 0 ? 0 : y->surface->leak * (1 - y->surface->cut[cut].fraction);
+}
+DP_INLINE double dp_leaked(const dp_system *y, int64_t cell, double dt)
+{
+    double leak = dp_leak(y, cell);
+    return leak > 0 ? dt * leak * (y->pressure[cell] - y->surface->began[cell]) : 0;
+}
+/* What of that its corner n has. */
+DP_INLINE double dp_wet_share(const dp_system *y, int64_t cell, int n)
+{
+    int32_t cut = y->surface ? y->surface->cut_of[cell] : DP_WET;
+    return cut == DP_WET ? pow(0.5 * y->lattice.h, RP_DIM) : cut == DP_DRY ? 0 : y->surface->cut[cut].part[n];
+}
+/* ∫N of a node over the fluid with the grains in it. */
+DP_INLINE double dp_wet_volume(const dp_system *y, int64_t node)
+{
+    return y->surface ? y->surface->wet[node] : y->volume[node];
+}
+/* For a cell with grains, corner and part of its velocity: the alternating parts move only where all is fluid, or none. */
+DP_INLINE double dp_leaving(const dp_system *y, const double (*leaves)[RP_DIM], int corner, int part)
+{
+    return part < RP_DIM ? leaves[corner][part] : y->face * dp_sign(corner, part);
+}
 /* Weights of the corners of a cell at t in [0, 1]^d, and their derivatives. */
 DP_INLINE void dp_weights(const double t[RP_DIM], double weight[DP_CORNERS])
 {
@@ -381,9 +464,11 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
-void DP(set_tilt)(dp_system *y, const rp__world *world, double dt);         /* dilatancy */
+bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], double normal); /* of a cell with this γ_T and λ_N; false: no other */
+void DP(follow_rates)(dp_solve *w);                                          /* dilatancy and friction at the rates of shear as they stand */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
+void DP(factorise)(dp_stress *s);
 /* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
 void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */
@@ -418,6 +503,38 @@ double DP(thickening)(const rp_fluid_def *fluid, double phi);               /* �
 
 /* P of a node: sum over the cells around of p_c D_cj (without dt), and what pushes on open faces. */
 void DP(pressure_impulse)(const dp_system *y, const double *pressure, bool boundary, int64_t node, double out[RP_DIM]);
+
+/* The field of `width` numbers a node at a place, and the least and largest values around it (may be NULL); where the path through node j was a
+ * time s ago (or will be, s < 0). */
+void DP(sample)(const dp_system *y, const double *field, int width, const double *place, double *out, double *least, double *most);
+void DP(trace)(const dp_system *y, const double *velocity, int64_t j, double s, double place[RP_DIM]);
+
+/* surface_dim.c, cut_dim.c, wet_pressure_dim.c: a fluid that does not fill the domain. */
+rp_result DP(create_surface)(dp_system *y, const rp__world *world);
+void DP(free_surface)(dp_surface *surface);
+rp_result DP(find_surface)(dp_system *y, const rp__world *world);            /* where it is, with the volume that the fluid has */
+void DP(move_surface)(dp_system *y, double dt);                              /* with the fluid, which is continued beyond it */
+/* Integrals over the part of a cell where a multilinear field is below zero; pieces of its zero (may be NULL). */
+typedef struct dp_piece {
+    double x[RP_DIM][RP_DIM];
+} dp_piece;
+typedef void dp_piece_fn(void *context, const dp_piece *piece);
+void DP(cut_cell)(const double value[DP_CORNERS], double h, dp_cut *out, dp_piece_fn *tell, void *context);
+void DP(make_wet_laplacian)(dp_system *y);
+void DP(apply_wet)(void *context, const double *x, double *out);             /* D Θ Dᵀ with its alternating parts */
+void DP(filter_wet)(dp_system *y);                                           /* change: what alternates */
+DP_INLINE void dp_alternating_impulse(const dp_system *y, const double *pressure, const int64_t at[3], double out[DP_ALTERNATING])
+{
+    int64_t cell[DP_CORNERS];
+    for (int k = 0; k < DP_ALTERNATING; k++)
+        out[k] = 0;
+    if (!dp_around(y, at, cell))
+        return;
+#pragma GCC unroll 8
+    for (int n = 0; n < DP_CORNERS; n++)
+        for (int k = 0; k < DP_ALTERNATING; k++)
+            out[k] += pressure[cell[n]] * dp_divergence(y, n, RP_DIM + k);
+}
 
 /* state_dim.c */
 rp_result DP(save)(const void *state, rp_state *out);

@@ -1,10 +1,5 @@
 /* Viscosity acts on the flux of the mixture and is shared between the phases by volume: (Θ⁻¹ + dt K) q = Θ⁻¹ q^, K of 2 η_e D:D, by conjugate
- * gradients.
- *
- * Friction of grains that are sheared fast is more than that of slow ones by (µ2 - µ1) x/(1 + x), x = J/J0 + I/I0 with the viscous number
- * J = η γ̇/p and the inertial one I = γ̇ d √(ρ/p)   [boyer2011; jop2006]. That part is a viscosity, η_c = (µ2 - µ1) p x/(1 + x)/γ̇, at most
- * (µ2 - µ1) (η/J0 + d √(ρ p)/I0): it acts on the grains alone, (M⁻¹ + dt K) u = M⁻¹ û, with p and γ̇ of the start of the step. What it leaves is
- * Coulomb's law with µ1, so that grains rest exactly as before. */
+ * gradients. */
 #include "diphasic/system.h"
 
 #include "base/error.h"
@@ -114,41 +109,7 @@ static void cell_viscosity(void *context, int64_t begin, int64_t end, int worker
         dp_corners(y, at, corner);
         for (int n = 0; n < DP_CORNERS; n++)
             phi += y->phi[corner[n]] / DP_CORNERS;
-        y->eta[c] = fluid->viscosity * DP(thickening)(fluid, phi);
-    }
-}
-
-/* γ̇ of the grains of a cell as they came: what weight and stress have added since, this friction has not seen yet. */
-DP_INLINE double shear_rate(const dp_system *y, const dp_stress *s)
-{
-    double sum[DP_S] = { 0 }, gamma[DP_S], square = 0;
-    for (int n = 0; n < DP_CORNERS; n++) {
-        int64_t j = s->node[n];
-        double u[RP_DIM];
-        for (int a = 0; a < RP_DIM; a++)
-            u[a] = y->node[j].m[a] > 0 ? y->momentum[RP_DIM * j + a] / y->mass[j] : y->node[j].u[a];
-        dp_add_strain(u, s->g[n], sum);
-    }
-    dp_coefficients(sum, gamma);
-    for (int i = 1; i < DP_S; i++)
-        square += gamma[i] * gamma[i];
-    return 2 * sqrt(square) / s->extent;
-}
-
-/* η_c of the cells with grains. */
-static void contact_viscosity(void *context, int64_t begin, int64_t end, int worker)
-{
-    const job *w = context;
-    dp_system *y = w->y;
-    double eta = w->world->def->fluid->viscosity, cell = pow(y->lattice.h, RP_DIM), viscous = y->params->viscous_number;
-    (void)worker;
-    for (int64_t k = begin; k < end; k++) {
-        const dp_stress *s = &y->stress[k];
-        double pressure = DP_CONTACT * s->lambda[0] * s->extent / cell;
-        if (!(pressure > 0) || !(s->faster > 0))
-            continue;
-        double number = eta / (viscous * pressure) + s->inertia / sqrt(pressure); /* x/γ̇ */
-        y->eta_contact[s->cell] = s->faster * pressure * number / (1 + number * shear_rate(y, s));
+        y->eta[c] = dp_wet_part(y, c) * fluid->viscosity * DP(thickening)(fluid, phi);
     }
 }
 
@@ -223,23 +184,10 @@ static void start_flux(void *context, int64_t begin, int64_t end, int worker)
             w->to[RP_DIM * j + a] = y->node[j].w[a];
 }
 
-/* The same of the grains, and M in place of Θ. */
-static void start_grains(void *context, int64_t begin, int64_t end, int worker)
-{
-    const job *w = context;
-    const dp_system *y = w->y;
-    (void)worker;
-    for (int64_t j = begin; j < end; j++)
-        for (int a = 0; a < RP_DIM; a++) {
-            w->to[RP_DIM * j + a] = y->node[j].u[a];
-            y->mobility[RP_DIM * j + a] = y->node[j].m[a];
-        }
-}
-
 /* One pass over the free components, width numbers each: r·z, p·Ap … */
 typedef struct gradients {
     dp_system *y;
-    const double *theta; /* Θ, or M */
+    const double *theta;
     double *x, *r, *p, *ap;
     const double *diagonal;
     double alpha, beta;
@@ -307,23 +255,6 @@ static void take_change(void *context, int64_t begin, int64_t end, int worker)
         }
 }
 
-/* u += du, w += a M⁻¹ du. */
-static void take_grains(void *context, int64_t begin, int64_t end, int worker)
-{
-    const gradients *g = context;
-    dp_system *y = g->y;
-    (void)worker;
-    for (int64_t j = begin; j < end; j++)
-        for (int a = 0; a < RP_DIM; a++) {
-            dp_node *to = &y->node[j];
-            double change = g->x[RP_DIM * j + a];
-            if (!(to->m[a] > 0))
-                continue;
-            to->u[a] += change;
-            to->w[a] += to->a[a] / to->m[a] * change;
-        }
-}
-
 /* x = 1 at the nodes of a body, else 0. */
 static void mark_body(const dp_system *y, int body, double *x)
 {
@@ -354,7 +285,7 @@ static void viscous_push(dp_system *y, const rp__world *world, double dt)
         y->viscous[i] = -y->viscous[i];
 }
 
-/* (1/Θ + dt K) x = -dt K x of the start, Θ or M. */
+/* (1/Θ + dt K) x = -dt K x of the start. */
 static int64_t solve(job *w, gradients *g)
 {
     dp_system *y = w->y;
@@ -383,31 +314,14 @@ static int64_t solve(job *w, gradients *g)
     return iterations;
 }
 
-static bool any_faster(const rp__world *world)
-{
-    for (int m = 0; m < world->def->material_count; m++)
-        if (world->materials[m].friction_dynamic > 0)
-            return true;
-    return false;
-}
-
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations)
 {
-    job w = { .y = y, .world = world, .dt = dt, .eta = y->eta_contact, .to = y->scratch[0] };
+    job w = { .y = y, .world = world, .dt = dt, .eta = y->eta, .to = y->scratch[0] };
     gradients g = { .y = y, .x = y->scratch[0], .r = y->scratch[1], .p = y->scratch[2], .ap = y->scratch[3], .diagonal = y->carried };
     *iterations = 0;
-    if (y->stress_count && any_faster(world)) {
-        memset(y->eta_contact, 0, (size_t)y->cell_count * sizeof(double));
-        rp__exec_for(y->stress_count, 256, contact_viscosity, &w);
-        rp__exec_for(y->node_count, 512, start_grains, &w);
-        g.theta = y->mobility;
-        *iterations += solve(&w, &g);
-        rp__exec_for(y->node_count, 1024, take_grains, &g);
-    }
     if (!(world->def->fluid->viscosity > 0))
         return RP_OK;
     rp__exec_for(y->cell_count, 1024, cell_viscosity, &w);
-    w.eta = y->eta, w.to = y->scratch[0];
     rp__exec_for(y->node_count, 512, start_flux, &w);
     g.theta = y->theta;
     *iterations += solve(&w, &g);

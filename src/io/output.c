@@ -534,7 +534,8 @@ static rp_result write_frame(rp_output *output, rp_sim *sim)
         if (rp_sim_definition(sim)->fibres_count > 0)
             RP_TRY(write_fibres(output, sim, frame));
     }
-    return output->grid ? write_grid(output, sim, frame) : RP_OK;
+    bool surface = output->frames && rp_fluid_has_surface(rp_sim_definition(sim)->fluid); /* it is on the nodes */
+    return output->grid || surface ? write_grid(output, sim, frame) : RP_OK;
 }
 
 rp_result rp_output_checkpoint(rp_output *output, rp_sim *sim)

@@ -229,7 +229,7 @@ static rp_result add_floor_strip(const rp_film *film, rp_render *render)
     low[up] = fmin(floor, floor - film->up_sign * thick), high[up] = fmax(floor, floor - film->up_sign * thick);
     low[2] = -depth, high[2] = depth;
     static const uint8_t grey[3] = { 120, 116, 110 };
-    return rp__film_add_board(render, low, high, grey);
+    return rp__film_add_board(render, low, high, grey, 1);
 }
 
 /* ---- opening ---- */
@@ -518,6 +518,8 @@ rp_result rp_film_picture(rp_film *film, int64_t i, rp_progress_fn progress, voi
         result = add_floor_strip(film, render);
     if (result == RP_OK)
         result = rp__film_add_tray(film, render);
+    if (result == RP_OK)
+        result = rp__film_add_water(film, i, render);
     if (result == RP_OK) {
         rp_picture picture = picture_of(film, &frame);
         result = rp_render_picture(render, &picture, progress, context, &image);

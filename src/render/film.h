@@ -63,7 +63,10 @@ rp_result rp__film_find_tray(rp_film *film, const rp_frame *first);
 rp_result rp__film_add_tray(const rp_film *film, rp_render *render);
 
 /* A box from a to b. */
-rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3]);
+rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3], double opacity);
+
+/* The fluid of the i-th frame, where it has a surface, and the panes that hold it. */
+rp_result rp__film_add_water(const rp_film *film, int64_t i, rp_render *render);
 
 /* The view from the text, the scene or the first frame. */
 rp_result rp__film_choose_view(rp_film *film, const rp_frame *first);

@@ -97,7 +97,7 @@ rp_result rp__film_find_tray(rp_film *film, const rp_frame *first)
     return result;
 }
 
-rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3])
+rp_result rp__film_add_board(rp_render *render, const double a[3], const double b[3], const uint8_t colour[3], double opacity)
 {
     double vertices[24];
     for (int k = 0; k < 8; k++)
@@ -110,6 +110,7 @@ rp_result rp__film_add_board(rp_render *render, const double a[3], const double 
     set.mesh = &mesh;
     set.smooth = false;
     set.gloss = 0;
+    set.opacity = opacity;
     memcpy(set.colour, colour, 3);
     return rp_render_add_mesh(render, &set);
 }
@@ -133,7 +134,7 @@ rp_result rp__film_add_tray(const rp_film *film, rp_render *render)
         b[across] = a[across] + thick;
         a[along] = sim->lower[along] - (board / 2 ? thick : 0); /* two run past the ends of the others */
         b[along] = sim->upper[along] + (board / 2 ? thick : 0);
-        RP_TRY(rp__film_add_board(render, a, b, wood));
+        RP_TRY(rp__film_add_board(render, a, b, wood, 1));
     }
     return RP_OK;
 }

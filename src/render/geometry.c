@@ -298,7 +298,7 @@ rp_result rp_render_add_mesh(rp_render *r, const rp_mesh_set *s)
     drop_scenes(r);
     geometry g = { .kind = GEOMETRY_MESH, .count = s->mesh->triangle_count, .vertex_count = s->mesh->vertex_count,
                    .colour = rp__render_linear(s->colour), .gloss = (float)fmin(1, fmax(0, s->gloss)),
-                   .opacity = (float)fmin(1, fmax(0, s->opacity)) };
+                   .opacity = (float)fmin(1, fmax(0, s->opacity)), .clarity = (float)fmax(0, s->clarity) };
     g.vertices = RP_NEW_ARRAY(float, 4 * g.vertex_count);
     g.velocity = RP_NEW_ARRAY(float, 3 * g.vertex_count);
     g.triangles = RP_NEW_ARRAY(int32_t, 3 * g.count);

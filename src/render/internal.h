@@ -134,7 +134,7 @@ typedef struct geometry {
     float *normals;             /* 9 a triangle: at its corners; NULL: flat */
     int32_t *triangles;         /* of curves: the first point of each piece */
     int64_t vertex_count;
-    float gloss, opacity;
+    float gloss, opacity, clarity;
     /* while committed */
     float *moved[2];            /* points or vertices when the shutter opens and closes */
     float shutter;

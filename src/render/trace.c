@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { TILE = 16, PACKET_X = 4, PACKET_Y = 2, PACKET = PACKET_X * PACKET_Y, MAX_LAYERS = 8 };
+enum { TILE = 16, PACKET_X = 4, PACKET_Y = 2, PACKET = PACKET_X * PACKET_Y, MAX_LAYERS = 16 };
 
 typedef struct job {
     const rp_render *render;
@@ -347,14 +347,41 @@ static void light_packet(const job *j, packet *p, int sample)
             p->direct[k] = f3_make(0, 0, 0);
 }
 
-/* Things seen through, from the front: c is what lies behind. They cast no shadow. */
+/* What lies one behind the other before what is seen, each with the part of the light that it takes. */
+typedef struct layers {
+    f3 colour[MAX_LAYERS];
+    float cover[MAX_LAYERS];
+    int count;
+} layers;
+
+static void add_layer(layers *l, f3 colour, float cover)
+{
+    if (l->count < MAX_LAYERS)
+        l->colour[l->count] = colour, l->cover[l->count++] = cover;
+}
+
+static f3 lit_colour(const job *j, const geometry *g, f3 albedo, f3 normal)
+{
+    float lit = g->clarity > 0 ? 0.75f : 0.5f + 0.5f * f3_dot(normal, j->light.up);
+    return f3_mul(albedo, f3_mix(j->light.ambient, f3_add(j->light.zenith, j->light.horizon), lit));
+}
+
+/* The part of the light that a way through a clear fluid takes. */
+static float taken(float clarity, float way)
+{
+    return 1 - expf(-way / clarity);
+}
+
+/* Things seen through, from the front: c is what lies behind. They cast no shadow. A clear fluid (water) mirrors the sky where one looks into it, by Schlick's
+ * rule with 2 % at right angles, and takes light by the length of the way through it. Rays go straight on. */
 static f3 see_through(const job *j, f3 o, f3 d, float far, float time, f3 behind)
 {
     const rp_render *r = j->render;
-    f3 layer[MAX_LAYERS];
-    float cover[MAX_LAYERS], near = 0;
-    int layers = 0;
-    while (layers < MAX_LAYERS) {
+    layers l = { .count = 0 };
+    const geometry *within = NULL; /* the fluid that the ray is in */
+    f3 tint = { 0, 0, 0 };
+    float near = 0, entered = 0;
+    for (int hits = 0; hits < MAX_LAYERS; hits++) {
         struct RTCIntersectContext context;
         start_context(&context, false);
         struct RTCRayHit h = { .ray = { .org_x = o.x, .org_y = o.y, .org_z = o.z, .tnear = near, .dir_x = d.x, .dir_y = d.y,
@@ -366,13 +393,25 @@ static f3 see_through(const job *j, f3 o, f3 d, float far, float time, f3 behind
         const geometry *g = &r->geometries[r->glass_index[h.hit.geomID]];
         spot s = surface_spot(j, g, h.hit.primID, f3_make(h.hit.Ng_x, h.hit.Ng_y, h.hit.Ng_z), h.hit.u, h.hit.v, o, d,
                               h.ray.tfar, time);
-        float m = 1 - fmaxf(0, -f3_dot(d, s.normal)), lit = 0.5f + 0.5f * f3_dot(s.normal, j->light.up);
-        cover[layers] = fminf(1, g->opacity + (1 - g->opacity) * 0.6f * m * m * m * m * m);
-        layer[layers++] = f3_mul(s.albedo, f3_mix(j->light.ambient, f3_add(j->light.zenith, j->light.horizon), lit));
+        float m = 1 - fmaxf(0, -f3_dot(d, s.normal)), grazing = m * m * m * m * m;
         near = h.ray.tfar + 4 * j->epsilon;
+        if (!(g->clarity > 0)) {
+            add_layer(&l, lit_colour(j, g, s.albedo, s.normal), fminf(1, g->opacity + (1 - g->opacity) * 0.6f * grazing));
+        } else if (h.hit.Ng_x * d.x + h.hit.Ng_y * d.y + h.hit.Ng_z * d.z < 0) {
+            f3 mirrored = f3_axpy(-2 * f3_dot(d, s.normal), s.normal, d);
+            float sun = fmaxf(0, f3_dot(mirrored, j->light.sun));
+            f3 sky = f3_axpy(0.4f * powf(sun, 600), j->light.sun_irradiance, rp__render_sky(&j->light, mirrored));
+            add_layer(&l, rp__render_tone(f3_scale(j->exposure, sky)), 0.02f + 0.98f * grazing);
+            within = g, entered = h.ray.tfar, tint = lit_colour(j, g, s.albedo, s.normal);
+        } else if (within == g) {
+            add_layer(&l, tint, taken(g->clarity, h.ray.tfar - entered));
+            within = NULL;
+        }
     }
-    for (int k = layers - 1; k >= 0; k--)
-        behind = f3_mix(behind, layer[k], cover[k]);
+    if (within && far < INFINITY)
+        add_layer(&l, tint, taken(within->clarity, far - entered));
+    for (int k = l.count - 1; k >= 0; k--)
+        behind = f3_mix(behind, l.colour[k], l.cover[k]);
     return behind;
 }
 

@@ -407,6 +407,13 @@ static void world(rp__text *out, const rp_scene *scene)
         rp__text_append_quoted(out, scene->fluid_field);
         rp__text_append_string(out, "\n");
     }
+    if (sim->fluid->fill)
+        shape_member(out, 2, "fill", scene->fluid_fill);
+    if (!isnan(sim->fluid->level)) {
+        rp__text_append_string(out, "  level: ");
+        rp__text_append_number(out, sim->fluid->level);
+        rp__text_append_string(out, "\n");
+    }
     rp__text_append_string(out, "  walls:\n");
     for (int f = 0; f < 2 * sim->dim; ++f) {
         rp__text_append(out, "    %s: {", plain[sim->dim - 2][f]);

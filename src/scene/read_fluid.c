@@ -93,7 +93,23 @@ static rp_result fluid_field(rp__reader *r, const rp__node *value, void *target)
     return rp__scene_read_field(r, value, "velocity_field", &r->scene->fluid_field, &fluid->velocity_field);
 }
 
+static rp_result fluid_fill(rp__reader *r, const rp__node *value, void *target)
+{
+    rp_shape *shape = NULL;
+    RP_TRY(rp__scene_read_shape(r, value, &r->scene->fluid_fill, &shape));
+    ((rp_fluid_def *)target)->fill = shape;
+    return RP_OK;
+}
+
+static rp_result fluid_level(rp__reader *r, const rp__node *value, void *target)
+{
+    return rp__scene_read_number(r, value, "level", "m", &((rp_fluid_def *)target)->level);
+}
+
 static const rp__scene_key fluid_keys[] = {
+    { "level", "m", "{\"$ref\":\"#/$defs/number\"}",
+      "height of its surface at the start, on the axis of gravity: below is fluid, above is air", "it fills the domain", fluid_level },
+    { "fill", "shape", "{\"$ref\":\"#/$defs/shape\"}", "the same as a shape: fluid inside, air outside", "it fills the domain", fluid_fill },
     { "walls", "fluid_walls", "{\"$ref\":\"#/$defs/fluid_walls\"}", "faces of the domain", "auto", fluid_walls },
     { "velocity_field", "Lua", "{\"type\":\"string\"}",
       "expression of x, y, z that gives three speeds at the start, added to velocity: \"0.1 * z, 0, 0\"", "", fluid_field },
@@ -105,8 +121,9 @@ static void fluid_defaults(void *target) { *(rp_fluid_def *)target = rp_default_
 const rp__scene_block rp__scene_fluid = {
     "fluid",
     "the fluid",
-    "A Newtonian fluid that fills the whole domain between the grains, for the method `diphasic`; other methods run the grains dry. Pressures "
-    "are those beyond the weight of the fluid above.",
+    "A Newtonian fluid between the grains, for the method `diphasic`; other methods run the grains dry. It fills the whole domain, and pressures are "
+    "those beyond the weight of the fluid above; or, with `level` or `fill`, a part of it, under air without weight: pressures are then whole, "
+    "from zero at the surface, and an open face opens to the air.",
     "fluid: {density: 1000, viscosity: 1 mPa s, drag: gidaspow, walls: no_slip}",
     rp_fluid_table,
     fluid_keys,

@@ -87,6 +87,7 @@ void rp_scene_destroy(rp_scene *scene)
     for (int i = 0; i < scene->methods.count; ++i)
         rp_params_destroy(RP_ITEM(rp__method_item, scene->methods, i)->params);
     rp_expression_release(scene->fluid.velocity_field);
+    rp_shape_release((rp_shape *)(uintptr_t)scene->fluid.fill);
     rp__scene_pool_free(&scene->pool);
     rp__base_free(scene);
 }

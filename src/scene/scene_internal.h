@@ -144,6 +144,7 @@ struct rp_scene {
     rp_output_def output;
     rp_fluid_def fluid;
     const char *fluid_field;
+    struct rp__shape_spec *fluid_fill;
     rp__list materials, grains, emitters, sinks, bodies, fibres, controls, methods, keys;
     rp__list files; /* const char *: of meshes and images, absolute */
 };

@@ -201,7 +201,29 @@ static rp_result check_time(const rp_sim_def *def)
     return RP_OK;
 }
 
-/* A fluid that comes in must be able to leave, since it fills the domain. */
+/* A surface: told once, inside the domain, and open faces open to the air. */
+static rp_result check_surface(const rp_sim_def *def)
+{
+    static const char axes[] = "xyz";
+    const rp_fluid_def *fluid = def->fluid;
+    int up = def->dim - 1;
+    for (int a = 0; a < def->dim; a++)
+        up = fabs(def->gravity[a]) > fabs(def->gravity[up]) ? a : up;
+    if (fluid->fill && !isnan(fluid->level))
+        return rp__base_fail(RP_BAD_ARGUMENT, "the fluid has a level and a shape to fill: give one of them");
+    if (!isnan(fluid->level) && !(fluid->level > def->lower[up] && fluid->level < def->upper[up]))
+        return rp__base_fail(RP_BAD_ARGUMENT, "the level of the fluid is %g m, but the domain reaches from %g to %g m along %c: a level lies between "
+                                              "(without one the fluid fills the domain)",
+                             fluid->level, def->lower[up], def->upper[up], axes[up]);
+    for (int f = 0; f < 2 * def->dim; f++)
+        if (fluid->wall[f].kind == RP_FLUID_PRESSURE && fluid->wall[f].pressure != 0 && rp_fluid_has_surface(fluid))
+            return rp__base_fail(RP_BAD_ARGUMENT, "fluid wall %s has a pressure of %g Pa, but a fluid with a surface meets the air there: its open faces "
+                                                  "have pressure 0",
+                                 face_names[f], fluid->wall[f].pressure);
+    return RP_OK;
+}
+
+/* A fluid that comes in must be able to leave, if it fills the domain. */
 static rp_result check_fluid(const rp_sim_def *def)
 {
     if (!def->fluid)
@@ -228,7 +250,8 @@ static rp_result check_fluid(const rp_sim_def *def)
         in += (f & 1 ? -1 : 1) * area * through;
         all += fabs(area * through);
     }
-    if (!open && fabs(in) > 1e-9 * all)
+    RP_TRY(check_surface(def));
+    if (!open && !rp_fluid_has_surface(def->fluid) && fabs(in) > 1e-9 * all)
         return rp__base_fail(RP_BAD_ARGUMENT, "%g m%d of fluid a second come into a domain that is full of it and has no open face: "
                                               "give a face 'pressure', or let as much leave",
                              in, def->dim);

@@ -2,6 +2,7 @@
 #include "base/param.h"
 #include "sim/sim_internal.h"
 
+#include <math.h>
 #include <repose/sim.h>
 #include <string.h>
 
@@ -47,6 +48,11 @@ const rp_param *rp_fluid_wall_table(void)
     return wall_table;
 }
 
+bool rp_fluid_has_surface(const rp_fluid_def *fluid)
+{
+    return fluid && (fluid->fill || !isnan(fluid->level));
+}
+
 rp_fluid_def rp_default_fluid_def(void)
 {
     rp_fluid_def fluid;
@@ -54,6 +60,7 @@ rp_fluid_def rp_default_fluid_def(void)
     rp__param_defaults(fluid_table, &fluid);
     for (int f = 0; f < 6; f++)
         rp__param_defaults(wall_table, &fluid.wall[f]);
+    fluid.level = NAN;
     fluid.cookie = RP__SIM_COOKIE;
     return fluid;
 }
