@@ -21,6 +21,7 @@ struct rp_method {
     size_t params_size;                 /* of the struct that the table fills */
     int dims;                           /* bits 1 << dim */
     int body_limit;                     /* bodies it can deal with; 0: any number */
+    bool fixes_grains;                  /* it knows grains that stay where they are (rp_grains_def) */
     bool solves_bodies;                 /* contacts of free bodies with each other and with walls are part of its step; false: they are solved
                                            after it */
 

@@ -75,6 +75,7 @@ typedef struct rp_grains_def {
     double pivot[3];
     rp_expression *velocity_field; /* of (x, y, z) giving three numbers; NULL: none (added to the above) */
     rp_expression *orientation_field; /* of (x, y, z) giving the normal of flat grains (0 0 0: random); NULL: the material's */
+    bool fixed;                   /* they stay where they are and hold others (method contact) */
     rp_sampling sampling;
     double per_cell;              /* particles a cell */
     double fill;                  /* volume fraction at the start as a part of the material's largest, 0 … 1 */

@@ -45,6 +45,7 @@ static const rp_field_info fields[] = {
     { "radius", RP_F64, 1, "m", 1 },
     { "spin", RP_F64, 3, "rad/s", 1 },
     { "axis", RP_F64, 3, "", 1 },
+    { "fixed", RP_F64, 1, "", 1 },
     { 0 },
 };
 
@@ -404,6 +405,7 @@ const rp__method rp__contact_method = {
               .phases = phase_names },
     .params_size = sizeof(rp__contact_params),
     .dims = 1 << 2 | 1 << 3,
+    .fixes_grains = true,
     .solves_bodies = true,
     .create = create,
     .destroy = destroy,

@@ -125,12 +125,17 @@ rp_result rp__contact_add(rp__contact_state *s, const rp__contact_candidate *c)
     return RP_OK;
 }
 
+static bool is_fixed(const search *q, int32_t item)
+{
+    return item < q->grains.count && q->grains.fixed[item] > 0;
+}
+
 /* The end of a candidate on grain or segment `item`, at place t of its axis; `to_surface` leads from the axis to the contact. */
 static void set_end(const search *q, int32_t item, double place, rp__vec3 on_axis, rp__vec3 to_surface, rp__contact_end *end, uint64_t *name, double *mu)
 {
     if (item < q->grains.count) {
         rp__vec3 centre = { q->grains.x[0][item], q->grains.x[1][item], q->grains.x[2][item] };
-        *end = (rp__contact_end){ item, 0, 0, rp__vec3_add(rp__vec3_sub(on_axis, centre), to_surface) };
+        *end = (rp__contact_end){ is_fixed(q, item) ? NOTHING : item, 0, 0, rp__vec3_add(rp__vec3_sub(on_axis, centre), to_surface) };
         *name = rp__contact_name(NAME_GRAIN, q->grains.id[item], 0);
         *mu = grain_friction(q, item);
         return;
@@ -216,6 +221,8 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
     rp__collide_capsule a, b;
     rp__collide_touch t[2];
     mover ma, mb;
+    if (is_fixed(q, pair->a) && is_fixed(q, pair->b))
+        return RP_OK;
     describe(q, pair->a, &a, &ma);
     describe(q, pair->b, &b, &mb);
     double shift[3], within = ma.pad + mb.pad + q->dt * (rp__vec3_norm(rp__vec3_sub(ma.mean, mb.mean)) + ma.spread + mb.spread);
@@ -242,7 +249,8 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
         c.along = rp__vec3_sub(a.q, a.p);
         if (pair->a >= q->grains.count && pair->b >= q->grains.count)
             keep_side(q, &c, &a, &b, &t[k]);
-        if (c.key.a > c.key.b)
+        bool fixed = c.end[0].object == NOTHING || c.end[1].object == NOTHING; /* comes last, as all that does not move */
+        if (fixed ? c.end[0].object == NOTHING : c.key.a > c.key.b)
             swap_ends(&c);
         RP_TRY(rp__contact_add(q->s, &c));
     }
@@ -311,6 +319,8 @@ static rp_result probe_grains(search *q)
 {
     const rp__contact_grains *g = &q->grains;
     for (int64_t i = 0; i < g->count; i++) {
+        if (is_fixed(q, (int32_t)i))
+            continue;
         rp__collide_capsule c = rp__contact_capsule(g, i);
         rp__vec3 centre = { g->x[0][i], g->x[1][i], g->x[2][i] }, v = free_velocity(q, 6 * i), spin = free_velocity(q, 6 * i + 3);
         for (int k = 0; k < (g->slenderness > 0 ? 2 : 1); k++) {

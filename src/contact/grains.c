@@ -25,6 +25,7 @@ rp__contact_grains rp__contact_grains_of(const rp__world *world, int first_field
         g.axis[a] = rp__particles_f64(p, first_field + FIELD_AXIS, a);
     }
     g.radius = rp__particles_f64(p, first_field + FIELD_RADIUS, 0);
+    g.fixed = rp__particles_f64(p, first_field + FIELD_FIXED, 0);
     g.slenderness = par->elements == RP_CONTACT_CAPSULES ? par->aspect - 1 : 0;
     return g;
 }
@@ -219,21 +220,22 @@ static rp_result make_room(const rp__world *world, const rp__contact_grains *g, 
             rp__vec3 move = { pairs[k].shift[0] * room.period[0], pairs[k].shift[1] * room.period[1], pairs[k].shift[2] * room.period[2] };
             b.p = rp__vec3_add(b.p, move);
             b.q = rp__vec3_add(b.q, move);
-            if (pairs[k].b < first || rp__collide_capsules(&a, &b, 0, t) == 0)
+            /* old and fixed grains lie as they lie: the new one goes the whole way */
+            bool lies[2] = { pairs[k].a < first || g->fixed[pairs[k].a] > 0, pairs[k].b < first || g->fixed[pairs[k].b] > 0 };
+            if ((lies[0] && lies[1]) || rp__collide_capsules(&a, &b, 0, t) == 0)
                 continue;
-            bool lies = pairs[k].a < first; /* old grains lie as they lie: the new one goes the whole way */
-            double small = fmin(a.radius, b.radius), way = (lies ? 1 : 0.5) * -t[0].gap + 1e-6 * small, n[3];
+            double small = fmin(a.radius, b.radius), way = (lies[0] || lies[1] ? 1 : 0.5) * -t[0].gap + 1e-6 * small, n[3];
             *left = fmax(*left, -t[0].gap / small);
             rp__vec3_store(n, t[0].normal);
             for (int d = 0; d < g->dim; d++) {
-                g->x[d][pairs[k].a] += lies ? 0 : way * n[d];
-                g->x[d][pairs[k].b] -= way * n[d];
+                g->x[d][pairs[k].a] += lies[0] ? 0 : way * n[d];
+                g->x[d][pairs[k].b] -= lies[1] ? 0 : way * n[d];
             }
         }
         for (int64_t i = first; i < g->count && result == RP_OK; i++)
-            *left = fmax(*left, leave_bodies(world, g, i));
+            *left = fmax(*left, g->fixed[i] > 0 ? 0 : leave_bodies(world, g, i));
         for (int64_t i = first; i < g->count; i++)
-            for (int d = 0; d < g->dim; d++) {
+            for (int d = 0; d < g->dim && !(g->fixed[i] > 0); d++) { /* fixed ones may be sunk into walls and bodies */
                 double reach = g->radius[i];
                 if (def->wall[2 * d].kind != RP_OPEN && def->wall[2 * d].kind != RP_PERIODIC)
                     g->x[d][i] = fmax(g->x[d][i], def->lower[d] + reach);
@@ -270,6 +272,7 @@ rp_result rp__contact_born(const rp__world *world, int first_field, int64_t firs
         double d = par->sizes == RP_CONTACT_SIEVE ? from_sieve(&sieve, dim, rp__random_unit(seed, 13, id), rp__random_unit(seed, 14, id))
                                                   : mean * draw(par, seed, id);
         g.radius[i] = 0.5 * d;
+        g.fixed[i] = world->fixed;
         p->volume[i] = rp__contact_grain_volume(0.5 * d, g.slenderness, dim);
         p->mass[i] = p->volume[i] * world->materials[p->material[i]].density;
         rp__vec3 n = rp__random_on_sphere(seed, 15, id);
@@ -285,7 +288,8 @@ rp_result rp__contact_born(const rp__world *world, int first_field, int64_t firs
         }
     }
     double left = 0;
-    if (p->count)
+    g.count = first + count; /* those after them are not born yet */
+    if (count)
         RP_TRY(make_room(world, &g, first, &left));
     if (left > 0.05)
         RP_WARN("grains begin up to %.0f %% of a radius inside each other or a body: they are larger than the room between them (spacing %g m); "

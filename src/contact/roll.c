@@ -22,6 +22,9 @@ void rp__contact_set_rolling(rp__contact_state *s, const rp__contact_grains *g, 
         if (o != NOTHING)
             curvature += 1 / g->radius[o];
     }
+    const rp__contact_candidate *c = &s->candidates[y->candidate[i]];
+    if (c->body < 0 && c->wall < 0 && y->object[i][1] == NOTHING) /* a fixed grain: size is the sum of both radii */
+        curvature += 1 / (c->size - 1 / curvature);
     roll->radius = 1 / curvature;
     y->rolling[i] = s->params->rolling_friction;
     for (int e = 0; e < 2; e++)

@@ -16,6 +16,7 @@
 enum { STAGE = 60 }; /* sweeps of Gauss-Seidel, after which their gain is judged */
 #define SHIFT_TOLERANCE 1e-2 /* of displacements that part overlaps */
 enum { SHIFT_SWEEPS = 10 };
+enum { ROUGH_PASSES = 2, ROUGH_SWEEPS = 20 }; /* passes that look for contacts */
 enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
 
 /* Root mean square of the velocities at the beginning of the step; of free bodies, of those found. */
@@ -59,15 +60,17 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
 }
 
 /* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
- * strongly (fibres) and much accuracy is asked for: a stage of each, then the one that gained more. Where neither halves the residual, as in
+ * strongly (fibres), or where momentum throws a few to and fro: stages of the first that halves the residual. Where neither does, as in
  * impacts, sliding makes sweeps run in circles (Coulomb's law is no minimum of anything): damped sweeps, for half of what is left. Where these
  * do not help either, the fixed point of Cadoux, convex inside, goes on from the best they met. */
 enum { MOMENTUM, COMBINED, DAMPED, KINDS };
 
 static int next_kind(const double ratio[KINDS])
 {
-    int best = ratio[COMBINED] < ratio[MOMENTUM] ? COMBINED : MOMENTUM;
-    return ratio[best] > 0.5 ? (ratio[DAMPED] > 0.5 ? KINDS : DAMPED) : best;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (ratio[kind] <= 0.5)
+            return kind;
+    return KINDS;
 }
 
 static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options *options, rp__contact_system *y, rp_friction_report *report)
@@ -112,7 +115,7 @@ static rp_friction_options options_of(const rp__contact_state *s, const rp__worl
     return options;
 }
 
-/* `most`: sweeps that are left of this step. */
+/* In at most `most` sweeps. */
 static rp_result solve_once(rp__contact_state *s, const rp__world *world, double dt, const rp_friction *problem, int64_t most,
                             rp_friction_report *report)
 {
@@ -120,7 +123,7 @@ static rp_result solve_once(rp__contact_state *s, const rp__world *world, double
     double scale = rp_friction_get_info(problem).scale, unit = unit_of(world, dt, scale);
     options.tolerance *= unit / scale;
     options.tolerance_max *= unit / scale;
-    options.max_iterations = most;
+    options.max_iterations = most > 1 ? most : 1;
     rp_result result = solve_in_stages(problem, &options, &s->system, report);
     report->residual.mean *= scale / unit;
     report->residual.max *= scale / unit;
@@ -230,32 +233,38 @@ static void tell(const rp_friction_report *report, rp_step_stats *stats)
     stats->converged = report->result == RP_OK;
 }
 
-/* Contacts that count and their problem; again while contacts appear that the velocities found would make touch. The problem of the last
- * pass is left in *problem. */
+/* Contacts that count and their problem; again while contacts appear that the velocities found would make touch. Most appear in the first two
+ * passes, which therefore are solved roughly: what they would be solved for better is another problem then. The problem of the last pass is left
+ * in *problem. */
 static rp_result solve_passes(rp__contact_state *s, rp__world *world, double dt, rp_step_stats *stats, rp_friction **problem)
 {
     rp__contact_system *y = &s->system;
     double t = rp__base_seconds();
     int64_t added = 0, most = s->params->max_iterations;
+    bool fine = false;
     for (int64_t pass = 0; pass < s->params->passes; pass++) {
         RP_TRY(rp__contact_activate(s, world, dt, pass == 0, &added));
-        if (pass > 0 && added == 0)
+        if (pass > 0 && added == 0 && (fine || y->count == 0))
             break;
         if (y->count == 0) {
             final_velocity(y);
             continue;
         }
-        RP_TRY(rp__contact_assemble(s, world, dt));
-        rp_friction_destroy(*problem);
-        *problem = NULL;
-        RP_TRY(rp__contact_make_problem(y, problem));
-        RP_LAP(&world->phases, "assemble", t);
+        if (added > 0) {
+            RP_TRY(rp__contact_assemble(s, world, dt));
+            rp_friction_destroy(*problem);
+            *problem = NULL;
+            RP_TRY(rp__contact_make_problem(y, problem));
+            RP_LAP(&world->phases, "assemble", t);
+        }
         if (pass == 0)
             RP_TRY(dump(s, world, dt));
+        bool last = pass + 1 == s->params->passes;
+        fine = added == 0 || pass >= ROUGH_PASSES || last;
         rp_friction_report report;
-        int64_t share = pass + 1 < s->params->passes ? (most + 1) / 2 : most; /* contacts that appear must be solved for too */
+        int64_t share = !fine ? ROUGH_SWEEPS : last ? most : most - most / 4; /* contacts that appear must be solved for too */
         RP_TRY(rp__sim_given_up(world));
-        RP_TRY(solve_once(s, world, dt, *problem, share > 1 ? share : 1, &report));
+        RP_TRY(solve_once(s, world, dt, *problem, share < most ? share : most, &report));
         most -= report.iterations;
         tell(&report, stats);
         final_velocity(y);

@@ -37,12 +37,13 @@ typedef struct rp__contact_params {
 /* ---- grains ---- */
 
 /* Fields that the method adds to the particles. */
-enum { FIELD_RADIUS, FIELD_SPIN, FIELD_AXIS, FIELD_COUNT };
+enum { FIELD_RADIUS, FIELD_SPIN, FIELD_AXIS, FIELD_FIXED, FIELD_COUNT };
 
 /* The grains of a step as arrays that belong to the particle store. A capsule of half length h has its axis along `axis`. */
 typedef struct rp__contact_grains {
     int64_t count;
     double *x[3], *v[3], *spin[3], *axis[3], *radius, *mass;
+    double *fixed;       /* 1: it stays where it is */
     int64_t *id;
     int32_t *material;
     double slenderness;  /* half length of the axis over the radius: aspect - 1; 0: spheres */

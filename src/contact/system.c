@@ -78,8 +78,9 @@ rp_result rp__contact_prepare(rp__contact_state *s, rp__world *world, double dt)
         return RP_OUT_OF_MEMORY;
     for (int64_t i = 0; i < g.count; i++)
         for (int a = 0; a < 3; a++) {
-            y->free_velocity[6 * i + a] = a < s->dim ? g.v[a][i] + dt * world->def->gravity[a] : 0;
-            y->free_velocity[6 * i + 3 + a] = s->dim == 3 || a == 2 ? g.spin[a][i] : 0;
+            bool moves = !(g.fixed[i] > 0);
+            y->free_velocity[6 * i + a] = moves && a < s->dim ? g.v[a][i] + dt * world->def->gravity[a] : 0;
+            y->free_velocity[6 * i + 3 + a] = moves && (s->dim == 3 || a == 2) ? g.spin[a][i] : 0;
         }
     for (int b = 0; b < world->body_count; b++) {
         double *v = y->free_velocity + 6 * (g.count + b);

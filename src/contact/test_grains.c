@@ -74,6 +74,69 @@ static void test_rolling_friction(void **state)
     rp_params_destroy(p);
 }
 
+/* A ball without friction on a square lattice of fixed balls that nearly touch (distance s, diameter d), gravity tilted along a row. In a pocket
+ * between four it rests while tan(tilt) is below (s/2) / sqrt(d² - s²/2), that is 35.3 degrees, and nowhere above. */
+static void fall_on_fixed(double tilt, double *way, double *speed)
+{
+    rp_material_def material;
+    rp_sim_def def = scene(4, 0.05, 0, &material);
+    rp_params *p = params_of("diameter", "4.995 cm", NULL);
+    rp_grains_def grains[2] = { rp_default_grains_def(), rp_default_grains_def() };
+    grains[0].shape = box_shape(0.001, 3.999, 0.001, 0.499, 0.001, 0.049);
+    grains[1].shape = box_shape(0.251, 0.299, 0.251, 0.299, 0.051, 0.099);
+    grains[0].fixed = true;
+    for (int k = 0; k < 2; k++) {
+        grains[k].sampling = RP_REGULAR;
+        grains[k].per_cell = 1;
+    }
+    def.grains = grains;
+    def.grains_count = 2;
+    def.method_params = rp_params_data(p);
+    def.gravity[0] = G * sin(tilt);
+    def.gravity[1] = 0.02 * G; /* off the ridge */
+    def.gravity[2] = -G * cos(tilt);
+    def.frame_rate = 500;
+    rp_sim *sim = make_sim(&def);
+    int64_t last = rp_sim_particle_count(sim) - 1;
+    assert_int_equal(last, 800);
+    double first = plane_of(sim, "position", 0)[0], begin = plane_of(sim, "position", 0)[last];
+    run_steps(sim, 1000);
+    double v[3];
+    for (int a = 0; a < 3; a++)
+        v[a] = plane_of(sim, "velocity", a)[last];
+    *way = plane_of(sim, "position", 0)[last] - begin;
+    *speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    assert_true(plane_of(sim, "position", 0)[0] == first && plane_of(sim, "position", 2)[400] == 0.025);
+    assert_true(plane_of(sim, "velocity", 0)[0] == 0 && plane_of(sim, "fixed", 0)[0] == 1 && plane_of(sim, "fixed", 0)[last] == 0);
+    rp_sim_destroy(sim);
+    rp_shape_release(grains[0].shape);
+    rp_shape_release(grains[1].shape);
+    rp_params_destroy(p);
+}
+
+static void test_fixed_grains(void **state)
+{
+    (void)state;
+    double way, speed;
+    fall_on_fixed(0.3, &way, &speed);
+    assert_true(way < 0.5 && speed < 1e-9);
+    fall_on_fixed(0.7, &way, &speed);
+    assert_true(way > 1 && speed > 1);
+    rp_material_def material;
+    rp_sim_def def = scene(1, 0.05, 0.5, &material);
+    rp_grains_def grains = rp_default_grains_def();
+    grains.name = "floor";
+    grains.shape = box_shape(0.1, 0.9, 0.1, 0.9, 0, 0.2);
+    grains.fixed = true;
+    def.method = "nonsmooth";
+    def.grains = &grains;
+    def.grains_count = 1;
+    rp_sim *sim = NULL;
+    assert_int_equal(rp_sim_create(&def, &sim), RP_UNSUPPORTED);
+    assert_non_null(strstr(rp_last_error(), "grains 'floor' are fixed"));
+    rp_shape_release(grains.shape);
+}
+
 /* ---- balls in a box ---- */
 
 typedef struct box {
@@ -474,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_threads_and_restarts_keep_the_bytes), cmocka_unit_test(test_restitution),
         cmocka_unit_test(test_free_body_on_balls), cmocka_unit_test(test_tumbling_capsule),
         cmocka_unit_test(test_inertia),            cmocka_unit_test(test_sieve),
+        cmocka_unit_test(test_fixed_grains),
         cmocka_unit_test(test_discs),              cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

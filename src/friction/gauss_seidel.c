@@ -118,30 +118,42 @@ static void booster_start(booster *t, const rp__friction_run *run)
  * without end: in a bed of 4000 balls the residual grew a hundredfold. The bound is by trial there: 0.7 to 0.9 do about as well. */
 #define MOST_MOMENTUM 0.85
 
+/* How far the last sweep took contact i on in the direction in which its impulse went before, (r - from)·(r - last). */
+static double onward(int d, const double *r, const double *from, const double *last)
+{
+    double sum = 0;
+    for (int a = 0; a < d; a++)
+        sum += (r[a] - from[a]) * (r[a] - last[a]);
+    return sum;
+}
+
 /* r <- r + beta (r - last) of the contacts `items` (NULL: all), `count` of them; `from` is where the last sweep began, `last` where the one
- * before ended, both by contact in the order of the items. */
+ * before ended, both by contact in the order of the items. Contacts that the sweep turned back have none of it: a few that slide would be
+ * thrown to and fro for ever, at which sweeps without momentum end. */
 static void add_momentum(rp__friction_run *run, const int32_t *items, int64_t count, const double *from, double *last, double *theta)
 {
     const rp_friction *p = run->p;
     int d = p->dimension;
-    double uphill = 0;
+    double downhill = 0;
     for (int64_t k = 0; k < count; k++) {
         int64_t i = items ? items[k] : k;
-        for (int a = 0; a < d; a++)
-            uphill -= p->norm[i] * (run->r[i * d + a] - from[k * d + a]) * (run->r[i * d + a] - last[k * d + a]);
+        downhill += p->norm[i] * onward(d, run->r + i * d, from + k * d, last + k * d);
     }
     double next = 0.5 * (1 + sqrt(1 + 4 * *theta * *theta)), beta = fmin((*theta - 1) / next, MOST_MOMENTUM);
-    if (uphill > 0) {
+    if (downhill < 0) {
         beta = 0;
         next = 1;
     }
     *theta = next;
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < count; k++) {
+        double *at = run->r + (items ? items[k] : k) * d;
+        double own = onward(d, at, from + k * d, last + k * d) < 0 ? 0 : beta;
         for (int a = 0; a < d; a++) {
-            double *at = run->r + (items ? items[k] : k) * d + a, r = *at;
-            *at = r + beta * (r - last[k * d + a]);
+            double r = at[a];
+            at[a] = r + own * (r - last[k * d + a]);
             last[k * d + a] = r;
         }
+    }
 }
 
 /* Changes run->r to the start of the next sweep. */

@@ -77,6 +77,7 @@ static const rp_param grains_table[] = {
     { "velocity", RP_VEC3, R(velocity), 0, -LARGE, LARGE, "m/s", "at the start", NULL },
     { "angular_velocity", RP_VEC3, R(angular_velocity), 0, -LARGE, LARGE, "rad/s", "at the start, about pivot", NULL },
     { "pivot", RP_VEC3, R(pivot), 0, -LARGE, LARGE, "m", "centre of the angular velocity", NULL },
+    { "fixed", RP_BOOL, R(fixed), 0, 0, 1, "", "they stay where they are and hold others: a rough floor (method contact)", NULL },
     FILLING(rp_grains_def),
     END,
 };

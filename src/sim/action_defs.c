@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef enum member_type { M_REAL, M_VECTOR, M_WHOLE /* int or enumeration */, M_SEED, M_NAME, M_SHAPE, M_EXPRESSION } member_type;
+typedef enum member_type { M_REAL, M_VECTOR, M_WHOLE /* int or enumeration */, M_FLAG, M_SEED, M_NAME, M_SHAPE, M_EXPRESSION } member_type;
 
 typedef struct member {
     const char *name;
@@ -55,6 +55,7 @@ static const member grains_members[] = {
     { "pivot", M_VECTOR, G(pivot) },
     { "velocity_field", M_EXPRESSION, G(velocity_field) },
     { "orientation_field", M_EXPRESSION, G(orientation_field) },
+    { "fixed", M_FLAG, G(fixed) },
     { "sampling", M_WHOLE, G(sampling) },
     { "per_cell", M_REAL, G(per_cell) },
     { "fill", M_REAL, G(fill) },
@@ -93,6 +94,7 @@ static bool is_default(const member *m, const void *value, const void *initial)
     case M_REAL: return memcmp(value, initial, sizeof(double)) == 0;
     case M_VECTOR: return memcmp(value, initial, 3 * sizeof(double)) == 0;
     case M_WHOLE: return *(const int *)value == *(const int *)initial;
+    case M_FLAG: return *(const bool *)value == *(const bool *)initial;
     case M_SEED: return *(const uint64_t *)value == *(const uint64_t *)initial;
     case M_NAME: return !*(char *const *)value || !**(char *const *)value;
     default: return !*(void *const *)value;
@@ -112,6 +114,7 @@ static rp_result write_members(const member *table, const void *def, const void 
         case M_REAL: rp__action_write_number(text, *(const double *)value); break;
         case M_VECTOR: rp__action_write_numbers(text, value, 3); break;
         case M_WHOLE: rp__text_append(text, "%d", *(const int *)value); break;
+        case M_FLAG: rp__text_append_string(text, *(const bool *)value ? "true" : "false"); break;
         case M_SEED: rp__text_append(text, "\"%llu\"", (unsigned long long)*(const uint64_t *)value); break;
         case M_NAME: rp__text_append_quoted(text, *(char *const *)value); break;
         case M_SHAPE: RP_TRY(rp__shape_write(*(rp_shape *const *)value, text)); break;
@@ -273,6 +276,7 @@ static rp_result read_member(rp__json *json, const member *m, void *def)
             return rp__base_fail(RP_BAD_FILE, "%lld is not the number of a choice", (long long)whole);
         *(int *)value = (int)whole;
         return RP_OK;
+    case M_FLAG: return rp__json_bool(json, value);
     case M_SEED: return read_seed(json, value);
     case M_SHAPE: return *(rp_shape **)value ? rp__base_fail(RP_BAD_FILE, "the shape stands twice") : rp__shape_read(json, value);
     default:

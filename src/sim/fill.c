@@ -205,14 +205,24 @@ static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, in
     return RP_OK;
 }
 
+static rp_result give_birth(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count, double spacing)
+{
+    if (def->fixed && !sim->calls->fixes_grains)
+        return rp__base_fail(RP_UNSUPPORTED, "grains '%s' are fixed, which method '%s' does not know; use method contact, or a body in their place",
+                             def->name ? def->name : "", sim->calls->info.name);
+    sim->world.fixed = def->fixed;
+    rp_result result = sim->calls->born ? sim->calls->born(sim->state, &sim->world, first, count, spacing) : RP_OK;
+    sim->world.fixed = false;
+    return result;
+}
+
 static rp_result begin_grains(rp_sim *sim, int g, int64_t first, int64_t count)
 {
     const rp_grains_def *def = &sim->def.grains[g];
     double spacing = share_of(sim, def->per_cell, def->material);
     set_grains(sim, first, count, def->material, spacing, def->fill);
     RP_TRY(set_velocities(sim, def, first, count));
-    if (sim->calls->born)
-        RP_TRY(sim->calls->born(sim->state, &sim->world, first, count, spacing));
+    RP_TRY(give_birth(sim, def, first, count, spacing));
     if (def->orientation_field)
         RP_TRY(set_orientations(sim, def, first, count));
     if (count == 0)
@@ -347,8 +357,8 @@ static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const doub
             sim->particles.x[a][first + i] = points[3 * i + a];
     set_grains(sim, first, count, def->material, spacing, def->fill);
     rp_result result = set_velocities(sim, def, first, count);
-    if (result == RP_OK && sim->calls->born)
-        result = sim->calls->born(sim->state, &sim->world, first, count, spacing);
+    if (result == RP_OK)
+        result = give_birth(sim, def, first, count, spacing);
     if (result == RP_OK && def->orientation_field)
         result = set_orientations(sim, def, first, count);
     if (result != RP_OK) /* as if nothing had been */

@@ -26,6 +26,7 @@ struct rp_world {
                                            their order or place is then stale. (Sinks and emitters change the count or next_id.) */
     bool materials_set;                 /* a parameter of a material was set from outside: what a method keeps of it with the particles is stale */
     double fullness;                    /* while particles are born: the part of the room that their bulk volumes fill; 1 but for thin streams */
+    bool fixed;                         /* while particles are born: they stay where they are */
     bool short_loops;                   /* set by a method whose steps are many short loops: helping threads stay awake through a step */
     rp__phases phases;
     struct rp__touches *touches;        /* where contacts go (rp__sim_touch); NULL: nobody asked */
