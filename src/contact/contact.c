@@ -150,7 +150,7 @@ static void report_forces(rp__contact_state *s, rp__world *world, double dt)
         }
         if (c->body >= 0) {
             rp__body *body = &world->bodies[c->body];
-            rp__vec3 arm = c->end[1].object != NOTHING ? c->end[1].arm : rp__vec3_sub(place_of(s, world, c), body->pose.position);
+            rp__vec3 arm = c->end[1].object != NOTHING ? c->end[1].arm : rp__body_arm(body, place_of(s, world, c));
             body->force = rp__vec3_add(body->force, force);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
         }

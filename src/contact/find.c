@@ -280,7 +280,7 @@ static rp_result add_probe(search *q, const probe *p, double distance, rp__vec3 
     c.mu = surface_friction(kind);
     if (body >= 0 && q->world->bodies[body].def.kind == RP_BODY_FREE) {
         const rp__body *b = &q->world->bodies[body];
-        c.end[1] = (rp__contact_end){ (int32_t)(q->grains.count + body), 0, 0, rp__vec3_sub(rp__vec3_axpy(-distance, normal, p->point), b->pose.position) };
+        c.end[1] = (rp__contact_end){ (int32_t)(q->grains.count + body), 0, 0, rp__body_arm(b, rp__vec3_axpy(-distance, normal, p->point)) };
         c.surface = rp__vec3_make(0, 0, 0);
     }
     return rp__contact_add(q->s, &c);
