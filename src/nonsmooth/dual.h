@@ -366,6 +366,7 @@ rp_result DU(node_fields)(void *state, const rp_field_view **views, int *count, 
 rp_result DU(create)(rp__world *world, int first_field, void **state);
 void DU(destroy)(void *state);
 rp_result DU(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
+double DU(largest_step)(const void *state, const rp__world *world);
 rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stats);
 
 #endif

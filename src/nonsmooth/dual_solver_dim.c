@@ -47,7 +47,7 @@ typedef struct sweep {
     double calm_before;         /* calm_mean at the look before */
     double moving;              /* root of the mean square of the strain rate at the last look, in units of g dt / h */
     int64_t iterations, stresses, next_look, soon; /* soon: a look, if the tolerance seems to be reached */
-    bool first;                 /* no step before to start from */
+    bool first;                 /* one of the first, short steps */
     bool edges;                 /* contacts and ties only: what a first step begins with */
     bool look, stop, converged, cancelled;
 } sweep;
@@ -281,7 +281,7 @@ static bool small_enough(const sweep *w, double times)
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
  * counts in units of rho g h, against a hundredth of the tolerances (errors of long waves are many times the residual). In a step it strains by
  * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. A fifth of the sweeps is spent on it at most, but in
- * a first step. */
+ * the first steps. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
@@ -507,7 +507,7 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
                 .next_look = LOOK_EVERY,
                 .soon = y->params->min_iterations,
                 .edges = y->warm.count == 0,
-                .first = y->warm.count == 0 };
+                .first = y->upkeep->settled < NS_FIRST_STEPS };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     w.scale = y->stress_scale;
     y->best.residual = INFINITY, y->best.scale = 1;
