@@ -49,7 +49,7 @@ static void write_peers(FILE *to, const json *results)
                 "*Reference*: the code published with [daviet2016], same grid, particles and steps, on a machine with %g Gflop/s and %g GB/s (triad) a core. "
                 "*Ratio*: of the seconds as they are; this machine has %.3g Gflop/s a core, and where that is more the ratio says too "
                 "much ([dual.md](dual.md#beside-the-reference-code) takes the machines apart). A first step starts from no stress but, ours, the weight "
-                "of the grains, in a few short ones. `repose bench collapse zb05 impact silo --threads 1` repeats ours.\n\n"
+                "of the grains. `repose bench collapse zb05 impact silo --threads 1` repeats ours.\n\n"
                 "| scene | step, reference | ours | ratio | first step, reference | ours | ratio | first step in ordinary ones | sweeps a step | "
                 "not converged |\n|---|---|---|---|---|---|---|---|---|---|\n",
             PEERS_GFLOPS, PEERS_TRIAD, here);

@@ -66,7 +66,4 @@
  * test drums_are_not_thrown). */
 #define DU_NO_MASS 1e-3
 
-/* Of the solver: short steps at the start, the longest a quarter of sqrt(h / g), each four times the one before (grains_dim.c); `substeps` sets them aside. */
-enum { NS_FIRST_STEPS = 4 };
-
 #endif

@@ -138,6 +138,7 @@ typedef struct dual {
     du_stress *stress;
     uint64_t *active;           /* block: bits of the stresses in use */
     double *partial;            /* block, DU_SUMS: sums of the solver */
+    double *pressed;            /* block: its pressure at the last look of the solver */
     double *smooth[2];          /* scratch of output and mu(I): stress, NS_S + 1 */
     double *kept;               /* scratch of the start: stress, 2 NS_S + 1 */
     double *bulk;               /* scratch: particle, V / phi_max */
@@ -366,7 +367,6 @@ rp_result DU(node_fields)(void *state, const rp_field_view **views, int *count, 
 rp_result DU(create)(rp__world *world, int first_field, void **state);
 void DU(destroy)(void *state);
 rp_result DU(born)(void *state, rp__world *world, int64_t first, int64_t count, double spacing);
-double DU(largest_step)(const void *state, const rp__world *world);
 rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stats);
 
 #endif

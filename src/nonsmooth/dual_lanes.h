@@ -88,7 +88,9 @@ struct dual;
 rp_result RP_D(rp__nonsmooth_dual_to_lanes)(struct dual *y);
 void RP_D(rp__nonsmooth_dual_from_lanes)(struct dual *y);
 void RP_D(rp__nonsmooth_dual_keep_lanes)(struct dual *y, double *lambda, bool keep); /* the stresses, a lane of a slot each; or back; then viscous ones */
-double RP_D(rp__nonsmooth_dual_mean_pressure)(const struct dual *y); /* in units of lambda_N, without cohesion, by weight */
+
+/* The mean pressure in units of lambda_N, without cohesion, by weight; the change of the sums of each block since the last call, as a part of all of them. */
+double RP_D(rp__nonsmooth_dual_mean_pressure)(const struct dual *y, double *drift);
 void RP_D(rp__nonsmooth_dual_load_tile)(const struct dual *y, const du_group *group, du_tile *tile);
 void RP_D(rp__nonsmooth_dual_store_tile)(const struct dual *y, const du_group *group, const du_tile *tile);
 

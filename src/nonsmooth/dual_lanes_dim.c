@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- groups ---- */
@@ -200,20 +201,28 @@ void DU(from_lanes)(dual *y)
     }
 }
 
-double DU(mean_pressure)(const dual *y)
+double DU(mean_pressure)(const dual *y, double *drift)
 {
-    double sum = 0, weights = 0;
+    double sum = 0, weights = 0, change = 0;
     for (int64_t n = 0; n < y->lanes.groups; n++) {
         const du_group *group = &y->lanes.group[n];
+        double part[DU_LANES] = { 0 };
         for (int64_t q = group->slot; q < group->slot + group->slots; q++)
             for (int l = 0; l < DU_LANES; l++) {
                 const du_slot *s = &y->lanes.slot[q];
                 int64_t i = cell_of(y, group, s, l);
                 double pressure = i < 0 ? 0 : s->lambda[0][l] - y->stress[i].cohesion;
-                sum += pressure > 0 ? s->weight[l] * pressure : 0;
+                part[l] += pressure > 0 ? s->weight[l] * pressure : 0;
                 weights += i < 0 ? 0 : s->weight[l];
             }
+        for (int l = 0; l < DU_LANES && group->block[l] >= 0; l++) {
+            double *before = &y->pressed[group->block[l]];
+            sum += part[l];
+            change += fabs(part[l] - *before);
+            *before = part[l];
+        }
     }
+    *drift = sum > 0 ? change / sum : 0;
     return weights > 0 ? sum / weights : 0;
 }
 

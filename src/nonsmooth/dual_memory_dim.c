@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { ARRAYS = 25 };
+enum { ARRAYS = 26 };
 
 typedef struct slot {
     void **array;
@@ -37,6 +37,7 @@ static void list(dual *y, slot *s)
         { (void **)&y->stress, sizeof(du_stress), n, 0 },
         { (void **)&y->active, sizeof(uint64_t), 1, 0 },
         { (void **)&y->partial, sizeof(double), DU_SUMS, 0 },
+        { (void **)&y->pressed, sizeof(double), 1, 0 },
         { (void **)&y->smooth[0], sizeof(double), n * (NS_S + 1), 0 },
         { (void **)&y->smooth[1], sizeof(double), n * (NS_S + 1), 0 },
         { (void **)&y->kept, sizeof(double), n * (2 * NS_S + 1), 0 },

@@ -33,6 +33,8 @@
     0.01 /* g dt: what velocities in a cell differ by, root of the mean square, where all rest; the error that sweeps come to a stand at in flow */
 #define AT_REST_PART 0.01 /* of the tolerances: for what rests, and for the contacts that a first step begins with */
 #define WORTH 0.8         /* what is left of the residual of rest after so many sweeps, if more of them are worth while */
+#define DRIFT 1e-3        /* change of the pressures of blocks in so many sweeps, a part of all, from which on they are worth while where grains rest */
+#define STEADY 1.1        /* growth of the mean residual from one judgement to the next that is none */
 
 typedef struct sweep {
     dual *y;
@@ -45,9 +47,10 @@ typedef struct sweep {
     double calm_mean, calm_largest; /* the same, where grains rest in units of rho g h */
     double ratio;               /* at the last look: by how much the mean would be larger were all waves to count alike, as they do in the sweeps */
     double calm_before;         /* calm_mean at the look before */
+    double drift;               /* change of the pressures of blocks since the look before, as a part of all */
     double moving;              /* root of the mean square of the strain rate at the last look, in units of g dt / h */
     int64_t iterations, stresses, next_look, soon; /* soon: a look, if the tolerance seems to be reached */
-    bool first;                 /* one of the first, short steps */
+    bool turned;                /* the momentum was started anew since it was last judged */
     bool edges;                 /* contacts and ties only: what a first step begins with */
     bool look, stop, converged, cancelled;
 } sweep;
@@ -280,13 +283,12 @@ static bool small_enough(const sweep *w, double times)
 
 /* Where grains rest an error of the stress is one of the acceleration, error / (rho h), whatever the depth, and what it moves does not come back: there it
  * counts in units of rho g h, against a hundredth of the tolerances (errors of long waves are many times the residual). In a step it strains by
- * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. A fifth of the sweeps is spent on it at most, but in
- * the first steps. */
+ * error × g dt / h; where other grains move, a thousandth of their mean strain rate is little enough. */
 static bool calm_enough(const sweep *w)
 {
     const rp__nonsmooth_params *p = w->y->params;
     double part = 10 * w->moving > AT_REST_PART ? 10 * w->moving : AT_REST_PART;
-    return (w->first ? 1 : 5) * w->iterations >= p->max_iterations || (w->calm_mean <= part * p->tolerance && w->calm_largest <= part * p->tolerance_max);
+    return w->calm_mean <= part * p->tolerance && w->calm_largest <= part * p->tolerance_max;
 }
 
 static void copy_state(dual *y, bool keep)
@@ -304,12 +306,13 @@ static void copy_state(dual *y, bool keep)
         memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
 }
 
-/* Long waves of error, as of a wall that pushes a bed, need much momentum; where grains slide this way and that in turn it never lets the
- * residual come down. More
- * of it as long as that falls, less when it does not. */
+/* Long waves of error need much momentum; where grains slide this way and that in turn it never lets the residual come down. More of it as long as that
+ * falls, less when it does not, unless every sweep goes the way of the ones before and it stays where it is: a wall that pushes a bed closes the same gap in
+ * each, until the thrust is there. */
 static void judge_momentum(sweep *w)
 {
-    bool falls = w->mean < w->judged;
+    bool falls = w->mean < w->judged || (!w->turned && w->mean < STEADY * w->judged);
+    w->turned = false;
     w->most *= falls ? 1.5 : 0.5;
     w->most = w->most > MOST_MOMENTUM ? MOST_MOMENTUM : w->most < LEAST_MOMENTUM ? LEAST_MOMENTUM : w->most;
     if (!falls && w->t > w->most)
@@ -324,7 +327,7 @@ static void decide(sweep *w)
     collect(w);
     w->iterations++;
     if (!p->momentum || w->uphill < 0 || w->mean > 1.3 * w->last)
-        w->t = 1;
+        w->t = 1, w->turned = true;
     double next = 0.5 * (1 + sqrt(1 + 4 * w->t * w->t));
     w->beta = p->momentum ? (w->t - 1) / next : 0;
     w->t = next < w->most ? next : w->most;
@@ -338,9 +341,9 @@ static void decide(sweep *w)
 
 /* The typical stress: the weight of the grains, or the mean pressure just now. A body that comes to them at once presses with many times their weight, and
  * nothing in the step before tells. */
-static double typical_stress(const dual *y)
+static double typical_stress(const dual *y, double *drift)
 {
-    double mean = DU(mean_pressure)(y);
+    double mean = DU(mean_pressure)(y, drift);
     return mean > y->weight_scale ? mean : y->weight_scale;
 }
 
@@ -348,7 +351,7 @@ static double typical_stress(const dual *y)
 static void judge(sweep *w)
 {
     dual *y = w->y;
-    w->scale = typical_stress(y);
+    w->scale = typical_stress(y, &w->drift);
     collect(w);
     w->converged = small_enough(w, 1);
     if (!w->converged && w->mean * w->scale < y->best.residual * y->best.scale) {
@@ -358,7 +361,7 @@ static void judge(sweep *w)
         copy_state(y, false);
         w->mean = y->best.residual, w->largest = y->best.largest, w->scale = y->best.scale;
     }
-    bool worth = w->calm_mean < WORTH * w->calm_before || w->moving < AT_REST;
+    bool worth = w->calm_mean < WORTH * w->calm_before || (w->moving < AT_REST && w->drift > DRIFT);
     w->stop |= w->converged && (calm_enough(w) || !worth);
     w->calm_before = w->converged ? w->calm_mean : INFINITY;
     w->look = false;
@@ -506,8 +509,7 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
                 .calm_before = INFINITY,
                 .next_look = LOOK_EVERY,
                 .soon = y->params->min_iterations,
-                .edges = y->warm.count == 0,
-                .first = y->upkeep->settled < NS_FIRST_STEPS };
+                .edges = y->warm.count == 0 };
     w.impulse_unit = y->lattice.h / (dt * du_power(y->lattice.h));
     w.scale = y->stress_scale;
     y->best.residual = INFINITY, y->best.scale = 1;
@@ -522,6 +524,7 @@ rp_result DU(solve)(dual *y, const rp__world *world, double dt, du_report *repor
         memcpy(y->contacts.body_previous, y->contacts.body_velocity, 6 * (size_t)world->body_count * sizeof(double));
     RP_TRY(DU(to_lanes)(y));
     memset(y->partial, 0, (size_t)y->grid.blocks * DU_SUMS * sizeof(double));
+    memset(y->pressed, 0, (size_t)y->grid.blocks * sizeof(double));
     if (w.stresses)
         rp__exec_team_run(iterate, &w);
     DU(from_lanes)(y);

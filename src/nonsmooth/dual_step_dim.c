@@ -79,12 +79,6 @@ rp_result DU(born)(void *state, rp__world *world, int64_t first, int64_t count, 
     return NS(born)(((dual *)state)->upkeep, world, first, count, spacing);
 }
 
-/* The first steps are short, as those of the other elements. */
-double DU(largest_step)(const void *state, const rp__world *world)
-{
-    return NS(largest_step)(((const dual *)state)->upkeep, world);
-}
-
 static bool is_varied(const rp__world *world)
 {
     for (int m = 0; m < world->def->material_count; m++)
@@ -111,7 +105,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     y->params = y->upkeep->params = world->params;
     y->varied = is_varied(world);
     if (p->count == 0) {
-        y->warm.count = y->warm.contact_count = y->upkeep->settled = 0;
+        y->warm.count = y->warm.contact_count = 0;
         y->grid.blocks = 0;
         return RP_OK;
     }
@@ -171,6 +165,5 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     extra(stats, "merged", (double)merged);
     if (y->params->dump_problems > 0)
         extra(stats, "library_residual", library);
-    y->upkeep->settled++;
     return RP_OK;
 }

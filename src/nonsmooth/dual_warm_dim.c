@@ -290,7 +290,6 @@ rp_result DU(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact_side", RP_I32, 2 * y->warm.contact_count, y->warm.contact_side));
     RP_TRY(rp_state_add(out, "nonsmooth/dual_contact", RP_F64, 3 * y->warm.contact_count, y->warm.contact));
     RP_TRY(rp_state_add(out, "nonsmooth/born_count", RP_I64, 1, &y->upkeep->born_count));
-    RP_TRY(rp_state_add(out, "nonsmooth/settled", RP_I64, 1, &y->upkeep->settled));
     RP_TRY(rp_state_add(out, "nonsmooth/born_volume", RP_F64, 1, &y->upkeep->born_volume));
     return RP_OK;
 }
@@ -308,17 +307,16 @@ static rp_result find(const rp_state *in, const char *name, rp_type type, int wi
 rp_result DU(restore)(void *state, const rp_state *in)
 {
     dual *y = state;
-    const rp_blob *place, *stress, *viscous = rp_state_find(in, "nonsmooth/dual_viscous"), *contact_place, *side, *contact, *born_count, *born_volume, *settled;
-    int64_t places, stresses, contact_places, sides, contacts, one, other, third;
+    const rp_blob *place, *stress, *viscous = rp_state_find(in, "nonsmooth/dual_viscous"), *contact_place, *side, *contact, *born_count, *born_volume;
+    int64_t places, stresses, contact_places, sides, contacts, one, other;
     RP_TRY(find(in, "nonsmooth/born_count", RP_I64, 1, &born_count, &one));
     RP_TRY(find(in, "nonsmooth/born_volume", RP_F64, 1, &born_volume, &other));
-    RP_TRY(find(in, "nonsmooth/settled", RP_I64, 1, &settled, &third));
     RP_TRY(find(in, "nonsmooth/dual_place", RP_F64, 3, &place, &places));
     RP_TRY(find(in, "nonsmooth/dual_stress", RP_F64, NS_S, &stress, &stresses));
     RP_TRY(find(in, "nonsmooth/dual_contact_place", RP_F64, 6, &contact_place, &contact_places));
     RP_TRY(find(in, "nonsmooth/dual_contact_side", RP_I32, 2, &side, &sides));
     RP_TRY(find(in, "nonsmooth/dual_contact", RP_F64, 3, &contact, &contacts));
-    if (places != stresses || contact_places != contacts || sides != contacts || one != 1 || other != 1 || third != 1)
+    if (places != stresses || contact_places != contacts || sides != contacts || one != 1 || other != 1)
         return rp__base_fail(RP_BAD_FILE, "the state has %lld dual cells with %lld stresses, %lld contacts with %lld impulses; they must agree",
                              (long long)places, (long long)stresses, (long long)contact_places, (long long)contacts);
     RP_TRY(reserve(&y->warm, places, contacts));
@@ -337,7 +335,6 @@ rp_result DU(restore)(void *state, const rp_state *in)
     y->warm.count = places, y->warm.contact_count = contacts;
     memcpy(&y->upkeep->born_count, born_count->data, sizeof y->upkeep->born_count);
     memcpy(&y->upkeep->born_volume, born_volume->data, sizeof y->upkeep->born_volume);
-    memcpy(&y->upkeep->settled, settled->data, sizeof y->upkeep->settled);
     y->grid.blocks = 0; /* nothing to look at before the next step */
     return RP_OK;
 }

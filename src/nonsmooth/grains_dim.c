@@ -97,15 +97,3 @@ bool NS(is_viscous)(const rp__world *world)
             return true;
     return false;
 }
-
-/* With only the weight of the grains to start from, a solve may need more sweeps than a step has, and what is left of the weight moves what should rest. The
- * stresses of rest do not depend on the step, so the first are short, sqrt(h / g) / 256, / 64, ...: each starts from the stresses that the one before found.
- * They matter most where a wall moves from the start: its thrust comes through a bed in some steps only (docs/dual.md). */
-double NS(largest_step)(const ns_grains *y, const rp__world *world)
-{
-    const double *g = world->def->gravity;
-    double weight = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    if (y->settled >= NS_FIRST_STEPS || !(weight > 0))
-        return INFINITY;
-    return sqrt(y->lattice.h / weight) * pow(4, (double)(y->settled - NS_FIRST_STEPS));
-}

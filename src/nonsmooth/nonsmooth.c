@@ -88,16 +88,10 @@ static bool needs(const rp_sim_def *def, const char *field)
     rp_result rp__nonsmooth_dual_create_##d(rp__world *, int, void **);                                              \
     void rp__nonsmooth_dual_destroy_##d(void *);                                                                     \
     rp_result rp__nonsmooth_dual_born_##d(void *, rp__world *, int64_t, int64_t, double);                            \
-    double rp__nonsmooth_dual_largest_step_##d(const void *, const rp__world *);                                     \
     rp_result rp__nonsmooth_dual_step_##d(void *, rp__world *, double, rp_step_stats *);                             \
     rp_result rp__nonsmooth_dual_save_##d(const void *, rp_state *);                                                 \
     rp_result rp__nonsmooth_dual_restore_##d(void *, const rp_state *);                                              \
     rp_result rp__nonsmooth_dual_node_fields_##d(void *, const rp_field_view **, int *, int64_t *);                  \
-    static double largest_step_##d(void *state, const rp__world *world, const char **reason)                         \
-    {                                                                                                                \
-        *reason = "start";                                                                                           \
-        return rp__nonsmooth_dual_largest_step_##d(state, world);                                                    \
-    }                                                                                                                \
     static rp_result save_##d(const void *state, const rp__world *world, rp_state *out)                              \
     {                                                                                                                \
         (void)world;                                                                                                 \
@@ -116,7 +110,6 @@ static bool needs(const rp_sim_def *def, const char *field)
     static const rp__method in_##d = { .create = rp__nonsmooth_dual_create_##d,                                      \
                                        .destroy = rp__nonsmooth_dual_destroy_##d,                                    \
                                        .born = rp__nonsmooth_dual_born_##d,                                          \
-                                       .largest_step = largest_step_##d,                                             \
                                        .step = rp__nonsmooth_dual_step_##d,                                          \
                                        .save = save_##d,                                                             \
                                        .restore = restore_##d,                                                       \

@@ -59,13 +59,12 @@ typedef enum ns_law_kind {
     NS_LAW_LINEARISED           /* each coefficient with its own bound */
 } ns_law_kind;
 
-/* What is kept of the grains from step to step, whatever the elements: births, splitting and merging, how long they have been there. */
+/* What is kept of the grains from step to step, whatever the elements: births, splitting and merging. */
 typedef struct ns_grains {
     rp__lattice lattice;
     const rp__nonsmooth_params *params;
     int first_field;
     bool oriented;              /* particles have an orientation */
-    int64_t settled;            /* steps since there was nothing to start from */
     int64_t born_count;         /* particles made so far, and their volume: the mean decides about splitting */
     double born_volume;
     unsigned char *remove;      /* particle: scratch of merging */
@@ -75,11 +74,10 @@ typedef struct ns_grains {
 /* nonsmooth.c: whether the particles of a definition have an orientation. */
 bool rp__nonsmooth_oriented(const rp_sim_def *def);
 
-/* grains_dim.c: their life; the fields of new ones; how short the first steps are; the box that they stay in; the law of their materials. */
+/* grains_dim.c: their life; the fields of new ones; the box that they stay in; the law of their materials. */
 rp_result NS(grains_create)(const rp__world *world, int first_field, ns_grains **grains);
 void NS(grains_destroy)(ns_grains *grains);
 rp_result NS(born)(ns_grains *y, rp__world *world, int64_t first, int64_t count, double spacing);
-double NS(largest_step)(const ns_grains *y, const rp__world *world);
 void NS(bounds)(const ns_grains *y, const rp__world *world, double *low, double *high);
 ns_law_kind NS(law_of)(const ns_grains *y, const rp__world *world);
 bool NS(is_viscous)(const rp__world *world);
