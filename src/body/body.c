@@ -233,6 +233,15 @@ rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x)
     return rp__quat_rotate(body->pose_next.orientation, rp__vec3_load(v));
 }
 
+rp__vec3 rp__body_carried(const rp__body *body, rp__vec3 x, double dt)
+{
+    rp__vec3 shift = rp__body_shift(body, &body->pose, x);
+    rp__vec3 end = rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, rp__vec3_add(x, shift)));
+    if (body->def.sequence)
+        end = rp__vec3_axpy(dt, rp__body_deforming(body, end), end);
+    return rp__vec3_sub(end, shift);
+}
+
 rp_result rp__body_deform(rp__body *body, double time)
 {
     if (!body->def.sequence || !body->present)
