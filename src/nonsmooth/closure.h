@@ -53,7 +53,7 @@
  * particles are made rounder and not split. `merge: false` turns it off. Test: stirred_particles_stay_few. */
 #define NS_MOST 1.5
 
-/* Without a number: velocities outside the free surface go on as a line from those inside (`ties`; dual_tie_dim.c; test heaps_stand). Full room counts whole,
+/* Without a number: the law is on the volume at the end of the step (du_bend; test straight_lines_keep_the_volume). Velocities outside the free surface go on as a line from those inside (`ties`; dual_tie_dim.c; test heaps_stand). Full room counts whole,
  * also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c, dual_contact_dim.c; test
  * slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`; `repose validate vertical-chute`). Grains at
  * an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */

@@ -114,13 +114,14 @@ NS_INLINE void scatter(const double *restrict g, double factor, const double *re
     }
 }
 
-/* Strain, in coefficients of chi. */
-static void strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
+/* Strain, in coefficients of chi, and du_bend. */
+static double strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
 {
     double h[RP_DIM * RP_DIM], factor;
     const double *g = du_operator(y, i, &factor);
     gather(g, tile, at, factor, h);
     ns_chi_coefficients(h, gamma);
+    return du_bend(h, y->stress[i].volume, y->ahead);
 }
 
 static void push(const dual *y, int64_t i, ns_four *tile, const int32_t *at)
@@ -187,7 +188,7 @@ static void stencil_of(const dual *y, int local, int32_t *at)
 static void sweep_group(const sweep *w, const du_group *group)
 {
     const dual *y = w->y;
-    const du_manner manner = { .beta = w->beta, .omega = w->omega, .look = w->look };
+    const du_manner manner = { .beta = w->beta, .omega = w->omega, .ahead = y->ahead, .look = w->look };
     double sums[DU_LANES * DU_SUMS] = { 0 };
     du_tile tile;
     DU(load_tile)(y, group, &tile);
@@ -449,7 +450,7 @@ static void start_block(void *context, int64_t block, int worker)
     store_tile(y, block, tile);
 }
 
-/* After the solve: velocities as planes, divergence and shear rate of each dual cell, its state. */
+/* After the solve: velocities as planes, rate of the volume and shear rate of each dual cell, its state. */
 static void finish_block(void *context, int64_t begin, int64_t end, int worker)
 {
     const sweep *w = context;
@@ -470,10 +471,10 @@ static void finish_block(void *context, int64_t begin, int64_t end, int worker)
             double gamma[NS_S], tangent = 0;
             du_stress *s = &y->stress[i];
             stencil_of(y, l, at);
-            strain_of(y, i, tile, at, gamma);
+            s->bend = strain_of(y, i, tile, at, gamma);
             for (int k = 1; k < NS_S; k++)
                 tangent += gamma[k] * gamma[k];
-            s->strain[0] = NS_TRACE * gamma[0] / s->volume;
+            s->strain[0] = NS_TRACE * (gamma[0] + s->bend) / s->volume;
             s->strain[1] = 2 * sqrt(tangent) / s->volume;
         }
     }

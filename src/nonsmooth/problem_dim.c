@@ -147,7 +147,7 @@ static void stress_row(ns_problem *p, int64_t row)
         ns_frame_to_chi(&y->frame[i], s->lambda, r);
     r[0] += shift;
     p->mu[row] = s->mu;
-    p->w[row * NS_S] = 2 * s->k;
+    p->w[row * NS_S] = 2 * (s->k + s->bend);
     start[0] = -(s->cohesion + shift);
     if (y->viscous && y->law == NS_LAW_ISOTROPIC) {
         double chi[NS_S];
