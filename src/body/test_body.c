@@ -187,6 +187,8 @@ static void places_are_carried(void **unused)
     assert_true(fabs(rp__body_distance(&body, &body.pose_next, end, NULL) - before) < 1e-12);
     rp__vec3 straight = rp__vec3_add(x, rp__body_velocity_at(&body, x));
     assert_true(fabs(rp__body_distance(&body, &body.pose_next, straight, NULL) - before) > 0.1);
+    rp__vec3 mean = rp__vec3_add(body.velocity, rp__vec3_cross(body.omega, rp__body_mean_arm(&body, x, 1)));
+    assert_true(rp__vec3_norm(rp__vec3_sub(mean, rp__vec3_sub(end, x))) < 1e-9);
     rp_sim_def room = rp_default_sim_def();
     room.dim = 3;
     room.upper[0] = 4, room.upper[1] = room.upper[2] = 2;
