@@ -10,7 +10,7 @@ static uint64_t name_of(int body, int wall)
     return body >= 0 ? rp__contact_name(NAME_BODY, body, 0) : rp__contact_name(NAME_WALL, wall, 0);
 }
 
-static rp_result add_touch(rp__contact_state *s, const rp__world *world, const rp__body_touch *t, double dt)
+static rp_result add_touch(rp__contact_state *s, const rp__world *world, const rp__body_touch *t)
 {
     const rp__body *a = &world->bodies[t->a], *b = t->b == RP__BODY_WORLD ? NULL : &world->bodies[t->b];
     int64_t first = world->particles->count;
@@ -21,11 +21,8 @@ static rp_result add_touch(rp__contact_state *s, const rp__world *world, const r
     if (b && rp__body_is_moved(b)) {
         c.size = fmin(c.size, b->thickness);
         c.end[1] = (rp__contact_end){ (int32_t)(first + t->b), 0, 0, rp__vec3_sub(t->point, b->pose.position) };
-    } else if (b) {
-        rp__vec3 end = rp__body_carried(b, t->point, dt), normal; /* as at the end of the step: find.c */
-        c.gap = rp__body_distance(b, &b->pose_next, end, &normal);
-        c.normal = rp__vec3_unit(normal, t->axis[0]);
-        c.surface = rp__vec3_scale(1 / dt, rp__vec3_sub(end, t->point));
+    } else {
+        c.surface = t->surface;
     }
     return rp__contact_add(s, &c);
 }
@@ -37,7 +34,7 @@ rp_result rp__contact_find_bodies(rp__contact_state *s, const rp__world *world, 
     rp__body_touches touches = { 0 };
     rp_result result = rp__body_find_touches(world->bodies, world->body_count, &room, dt, &touches);
     for (int64_t k = 0; k < touches.count && result == RP_OK; k++)
-        result = add_touch(s, world, &touches.all[k], dt);
+        result = add_touch(s, world, &touches.all[k]);
     rp__base_free(touches.all);
     return result;
 }

@@ -12,6 +12,7 @@
 #ifndef RP_NONSMOOTH_DUAL_H
 #define RP_NONSMOOTH_DUAL_H
 
+#include "body/meet.h"
 #include "nonsmooth/dual_lanes.h"
 #include "nonsmooth/local.h"
 #include "nonsmooth/system.h"
@@ -91,6 +92,7 @@ typedef struct du_contacts {
     int64_t free_count, free_capacity;
     double *body_velocity, *body_previous, *body_inverse; /* 6, 6, 36 a body */
     int body_capacity;
+    rp__body_meetings meetings; /* of free bodies with what is not grains */
 } du_contacts;
 
 typedef struct du_warm {
@@ -377,7 +379,8 @@ void DU(add_residuals)(const dual *y, int from, int64_t begin, int64_t end);
 /* dual_cold_dim.c: stresses to start from when there was no step before. */
 void DU(start_cold)(dual *y, const rp__world *world);
 
-/* dual_free_dim.c: contacts with free bodies, one after the other. Returns the largest change and adds the squares, in units of stress. */
+/* dual_free_dim.c: contacts of free bodies with grains and with each other, one after the other. Returns the largest change and adds the squares, in units
+ * of stress. */
 double DU(free_contacts)(dual *y, const rp__world *world, double dt, double beta, bool apply, double *squares);
 void DU(start_free)(dual *y, const rp__world *world);
 

@@ -479,7 +479,7 @@ static rp_result touch_block(const job *w, int64_t b)
     return RP_OK;
 }
 
-static rp_result reserve_bodies(dual *y, const rp__world *world)
+static rp_result reserve_bodies(dual *y, const rp__world *world, double dt)
 {
     du_contacts *c = &y->contacts;
     if (world->body_count > c->body_capacity) {
@@ -501,7 +501,8 @@ static rp_result reserve_bodies(dual *y, const rp__world *world)
         rp__vec3_store(c->body_velocity + 6 * k + 3, world->bodies[k].omega);
         rp__body_inverse_mass(&world->bodies[k], c->body_inverse + 36 * k);
     }
-    return RP_OK;
+    rp__body_room room = { world->def->dim, world->def->lower, world->def->upper, world->def->wall };
+    return rp__body_find_meetings(&c->meetings, world->bodies, world->body_count, &room, c->body_inverse, dt);
 }
 
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
@@ -523,7 +524,7 @@ rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
     for (int64_t k = 0; k < c->count; k++)
         if (c->list[k].free_body >= 0)
             c->free[c->free_count++] = k;
-    return reserve_bodies(y, world);
+    return reserve_bodies(y, world, dt);
 }
 
 /* Forces on walls and bodies are the opposite of those on the grains. Free bodies get their new velocity. */

@@ -259,7 +259,7 @@ static void collect(sweep *w)
         sums[DU_STRAINS] += p[DU_STRAINS];
         sums[DU_CALM_LARGEST] = p[DU_CALM_LARGEST] > sums[DU_CALM_LARGEST] ? p[DU_CALM_LARGEST] : sums[DU_CALM_LARGEST];
     }
-    if (y->contacts.free_count) {
+    if (y->contacts.free_count || y->contacts.meetings.count) {
         double squares = 0, most = DU(free_contacts)(w->y, w->world, w->dt, w->look ? 0 : w->beta, !w->look, &squares);
         sums[DU_SQUARES] += squares, sums[DU_CALM_SQUARES] += squares, sums[DU_BARE] += squares;
         sums[DU_LARGEST] = most * most > sums[DU_LARGEST] ? most * most : sums[DU_LARGEST];
@@ -302,6 +302,7 @@ static void copy_state(dual *y, bool keep)
         double *a = y->contacts.list[k].impulse, *b = y->best.impulse + 3 * k;
         memcpy(keep ? b : a, keep ? a : b, 3 * sizeof *a);
     }
+    rp__body_keep_meetings(&y->contacts.meetings, keep);
     size_t bodies = 6 * (size_t)y->contacts.body_capacity * sizeof(double);
     if (bodies)
         memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
