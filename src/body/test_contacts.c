@@ -219,7 +219,8 @@ static void visits_solve_what_the_library_solves(void **unused)
             rp__body_settle_meetings(&m, velocity);
         assert_int_equal(rp__body_contacts_solve(p.body, p.count, &p.room, dt), RP_OK);
         for (int b = 0; b < 3; b++) {
-            rp__vec3 v = rp__vec3_sub(rp__vec3_load(velocity + 6 * b), p.body[b].velocity), w = rp__vec3_sub(rp__vec3_load(velocity + 6 * b + 3), p.body[b].omega);
+            rp__vec3 v = rp__vec3_sub(rp__vec3_load(velocity + 6 * b), p.body[b].velocity);
+            rp__vec3 w = rp__vec3_sub(rp__vec3_load(velocity + 6 * b + 3), p.body[b].omega);
             if (!(rp__vec3_norm(v) < 1e-5 && rp__vec3_norm(w) < 1e-4))
                 fail_msg("%dD, body %d: velocities differ by %g m/s and %g rad/s", dim, b, rp__vec3_norm(v), rp__vec3_norm(w));
         }
