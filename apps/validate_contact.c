@@ -120,7 +120,8 @@ static double threshold(validation *v, const char *scene, double unit, double po
 static void buckling(validation *v)
 {
     /* Q = rho S g L³ / sqrt(EI2 GJ), GJ / EI2 = 4 G a² / (E (a² + b²)) */
-    const double s = pi * 1e-5, bend = 1e9 * pi * 1e-11 / 4, nu = 0.33662, unit = sqrt(1.4815) * bend / (s * earth), polar = 101 * 101 / 400.0;
+    const double s = pi * 1e-5, bend = 1e9 * pi * 1e-11 / 4, nu = 0.33662, unit = sqrt(1.4815) * bend / (s * earth);
+    const double polar = 101 * 101 / 400.0; /* over St Venant's */
     validation_check(v, CHECK_RELATIVE, "threshold", 7.83735, threshold(v, "column.yaml", density_of(1), 0.5, 7.83735, 1, 100, 0),
                      "column that falls under its weight [EI/L\xc2\xb2]");
     double q = threshold(v, "strip.yaml", unit, nu, 13.0546, 2, 100, 1);
@@ -130,7 +131,8 @@ static void buckling(validation *v)
     double curl[2];
     for (int k = 0; k < 2; k++) {
         curl[k] = threshold(v, "curl.yaml", density_of(1), rows[k][0], rows[k][1], 1, 300, 1);
-        validation_check(v, CHECK_RELATIVE, "threshold", rows[k][1], curl[k], "curl (6/L) that leaves its plane, GJ/EI %.3g: weight [EI/L\xc2\xb2]", rows[k][2]);
+        validation_check(v, CHECK_RELATIVE, "threshold", rows[k][1], curl[k], "curl (6/L) that leaves its plane, GJ/EI %.3g: weight [EI/L\xc2\xb2]",
+                         rows[k][2]);
     }
     validation_control(v, CHECK_RELATIVE, "threshold", rows[0][1], curl[1], "control, GJ/EI of the other: weight [EI/L\xc2\xb2]");
 }
@@ -139,6 +141,7 @@ static void buckling(validation *v)
 static void helix(validation *v)
 {
     static const double tip[3] = { 0.001162, -0.274900, -0.185719 }, straight = 0.298040;
+    double most = validation_number(v, "tolerance_helix");
     for (int control = 0; control < 2; control++) {
         settings s = { 0 };
         run r;
@@ -154,9 +157,9 @@ static void helix(validation *v)
             off = sqrt(off) / straight;
         }
         if (control)
-            validation_control(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_helix"), off, "control, 1.3 times the weight: off the place, over its way down");
+            validation_control(v, CHECK_BELOW, NULL, most, off, "control, 1.3 times the weight: off the place, over its way down");
         else
-            validation_check(v, CHECK_BELOW, NULL, validation_number(v, "tolerance_helix"), off, "tip of a heavy helix: off its place, over its way down");
+            validation_check(v, CHECK_BELOW, NULL, most, off, "tip of a heavy helix: off its place, over its way down");
         run_close(&r);
     }
 }
