@@ -137,7 +137,8 @@ static void check(const char *what, const void *text, size_t size, int64_t trian
 
 #define VIEWS "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48},{\"buffer\":0,\"byteOffset\":48,\"byteLength\":24}]"
 #define ACCESSORS \
-    "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":5123,\"count\":12,\"type\":\"SCALAR\"}]"
+    "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":5123,\"count\":12," \
+            "\"type\":\"SCALAR\"}]"
 #define MESHES "\"meshes\":[{\"primitives\":[{\"attributes\":{\"NORMAL\":9,\"POSITION\":0},\"indices\":1}]}]"
 
 static void texts(void **state)
@@ -145,12 +146,14 @@ static void texts(void **state)
     (void)state;
     writing w;
     put_tetrahedron(&w, 12, 2);
-    const char *text = text_of(&w, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"\\u00e9\\ud83d\\ude00\"},\"nodes\":[{\"mesh\":0,\"name\":\"K\\u00f6rper\",\"translation\":[1,2,3]}],"
+    const char *text = text_of(&w, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"\\u00e9\\ud83d\\ude00\"},\"nodes\":[{\"mesh\":0,"
+            "\"name\":\"K\\u00f6rper\",\"translation\":[1,2,3]}],"
                                    "\"scenes\":[{\"nodes\":[0]}],\"scene\":0," VIEWS "," ACCESSORS "," MESHES ",%B}");
     check("plain.gltf", text, strlen(text), 4, volume, 1 + 0.375, 2 + 0.5625, 3 + 0.0625);
 
     /* no scene: nodes that are no children; a child turned by 90° about z and scaled below one that is moved */
-    text = text_of(&w, "{\"nodes\":[{\"mesh\":0,\"rotation\":[0,0,0.7071067811865476,0.7071067811865476],\"scale\":[2,2,2]},{\"translation\":[0,0,5],\"children\":[0]}]," VIEWS
+    text = text_of(&w, "{\"nodes\":[{\"mesh\":0,\"rotation\":[0,0,0.7071067811865476,0.7071067811865476],\"scale\":[2,2,2]},{\"translation\":[0,0,5],"
+            "\"children\":[0]}]," VIEWS
                        "," ACCESSORS "," MESHES ",%B}");
     check("nested.gltf", text, strlen(text), 4, 8 * volume, -2 * 0.5625, 2 * 0.375, 5 + 2 * 0.0625);
 
@@ -170,8 +173,10 @@ static void binaries(void **state)
         char json[2048];
         put_tetrahedron(&w, ways[k].stride, ways[k].width);
         snprintf(json, sizeof json,
-                 "{\"buffers\":[{\"byteLength\":%zu}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":%zu,\"byteStride\":%zu},{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu}],"
-                 "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":%d,\"count\":12,\"type\":\"SCALAR\"}],"
+                 "{\"buffers\":[{\"byteLength\":%zu}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":%zu,\"byteStride\":%zu},{\"buffer\":0,"
+                         "\"byteOffset\":%zu,\"byteLength\":%zu}],"
+                 "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":%d,"
+                         "\"count\":12,\"type\":\"SCALAR\"}],"
                  "\"nodes\":[{\"mesh\":0}]," MESHES "}",
                  w.size, 4 * ways[k].stride, ways[k].stride, 4 * ways[k].stride, 12 * ways[k].width, ways[k].type);
         check("parts.glb", file, binary_of(&w, json, file), 4, volume, 0.375, 0.5625, 0.0625);
@@ -186,8 +191,10 @@ static void strips_and_whole_numbers(void **state)
     static const int strip[6] = { 0, 2, 1, 3, 0, 2 };
     for (int k = 0; k < 6; k++)
         add_bytes(&w, corners[strip[k]], 12);
-    const char *text = text_of(&w, "{\"nodes\":[{\"mesh\":0}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":72}],\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":6,"
-                                   "\"type\":\"VEC3\"}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"mode\":5},{\"attributes\":{},\"mode\":0}]}],%B}");
+    const char *text = text_of(&w, "{\"nodes\":[{\"mesh\":0}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":72}],\"accessors\":[{\"bufferView\":0,"
+            "\"componentType\":5126,\"count\":6,"
+                                   "\"type\":\"VEC3\"}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"mode\":5},{\"attributes\":{},"
+                                           "\"mode\":0}]}],%B}");
     check("strip.gltf", text, strlen(text), 4, volume, 0.375, 0.5625, 0.0625);
     w.size = 0;
     for (int v = 0; v < 4; v++) {
@@ -198,8 +205,10 @@ static void strips_and_whole_numbers(void **state)
     }
     for (int k = 0; k < 12; k++)
         add_bytes(&w, &(unsigned char){ (unsigned char)faces[k] }, 1);
-    text = text_of(&w, "{\"nodes\":[{\"mesh\":0}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":12},{\"buffer\":0,\"byteOffset\":12,\"byteLength\":12}],\"accessors\":[{\"bufferView\":0,"
-                       "\"componentType\":5121,\"normalized\":true,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":5121,\"count\":12,\"type\":\"SCALAR\"}]," MESHES ",%B}");
+    text = text_of(&w, "{\"nodes\":[{\"mesh\":0}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":12},{\"buffer\":0,\"byteOffset\":12,"
+            "\"byteLength\":12}],\"accessors\":[{\"bufferView\":0,"
+                       "\"componentType\":5121,\"normalized\":true,\"count\":4,\"type\":\"VEC3\"},{\"bufferView\":1,\"componentType\":5121,"
+                               "\"count\":12,\"type\":\"SCALAR\"}]," MESHES ",%B}");
     check("whole.gltf", text, strlen(text), 4, 1.0 / 6, 0.25, 0.25, 0.25);
 }
 
@@ -249,9 +258,12 @@ static void what_is_none_is_refused(void **state)
     refused("{\"scenes\":[{\"nodes\":[7]}],%B}", "there is no node 7");
     refused("{\"scenes\":[{}],\"scene\":3,%B}", "there is no scene 3");
     refused("{\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"children\":[1]},{\"children\":[0]}],%B}", "below two others, or below itself");
-    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5123,\"count\":13,\"type\":\"SCALAR\"") "," MESHES ",%B}", "accessor 1 claims more numbers");
-    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5123,\"count\":9007199254740992,\"type\":\"SCALAR\"") "," MESHES ",%B}", "claims more numbers");
-    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"byteOffset\":25,\"componentType\":5123,\"count\":1,\"type\":\"SCALAR\"") "," MESHES ",%B}", "claims more numbers");
+    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5123,\"count\":13,\"type\":\"SCALAR\"") "," MESHES ","
+            "%B}", "accessor 1 claims more numbers");
+    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5123,\"count\":9007199254740992,\"type\":\"SCALAR\"") "," MESHES ","
+            "%B}", "claims more numbers");
+    refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"byteOffset\":25,\"componentType\":5123,\"count\":1,\"type\":\"SCALAR\"") "," MESHES ","
+            "%B}", "claims more numbers");
     refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":5,\"componentType\":5123,\"count\":12,\"type\":\"SCALAR\"") "," MESHES ",%B}", "not there");
     refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5123,\"count\":4,\"type\":\"VEC3\"") "," MESHES ",%B}", "another type");
     refused("{" ONE VIEWS "," ACCESSOR("\"bufferView\":1,\"componentType\":5126,\"count\":6,\"type\":\"SCALAR\"") "," MESHES ",%B}", "fractions");
@@ -262,7 +274,8 @@ static void what_is_none_is_refused(void **state)
     refused("{" ONE VIEWS "," ACCESSORS "," MESHES ",\"buffers\":[{\"uri\":\"absent.bin\"}]}", "'absent.bin', which is not there");
     refused("{" ONE VIEWS "," ACCESSORS "," MESHES ",\"buffers\":[{\"uri\":\"/dev/zero\"}]}", "no file beside it");
     refused("{" ONE VIEWS "," ACCESSORS "," MESHES ",\"buffers\":[{\"uri\":\"http://a.b/c\"}]}", "no file beside it");
-    refused("{\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]," ONE VIEWS "," ACCESSORS "," MESHES ",%B}", "KHR_draco_mesh_compression, which is not read");
+    refused("{\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]," ONE VIEWS "," ACCESSORS "," MESHES ",%B}", "KHR_draco_mesh_compression,"
+            " which is not read");
     refused("{" ONE VIEWS "," ACCESSORS ",\"meshes\":[{\"primitives\":[{\"indices\":1}]}],%B}", "no positions");
 }
 
