@@ -50,7 +50,7 @@ rp_result rp__sampling_count(rp__sampling_filling *f, int64_t *count);
 /* The volume of the room over spacing^d, hidden places, and, where `all` is asked for, the sites of a lattice. */
 rp_result rp__sampling_share_out(rp__sampling_filling *f, bool all, rp__sampling_site_list *sites, double *volume);
 
-/* The part of the box lower … upper that is room, and its first moment, to some 1e-5 of `unit`. */
+/* The part of the box lower … upper that is room, and its first moment, to some 1e-4 of `unit`. */
 typedef struct rp__sampling_part {
     double volume;
     rp__vec3 moment;

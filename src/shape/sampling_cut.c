@@ -2,8 +2,8 @@
  * triangles or tetrahedra of the box by the plane through the distances at their corners. */
 #include "shape/sampling_blocks.h"
 
-enum { DEEPEST_LEVEL = 6 };
-#define TOLERANCE 1e-5 /* of the unit, for the part of a box whose distance is not linear */
+enum { DEEPEST_LEVEL = 5 };
+#define TOLERANCE 1e-4 /* of the unit, for the part of a box whose distance is not linear */
 
 typedef struct cutting {
     const rp__sampling_filling *f;
@@ -11,12 +11,23 @@ typedef struct cutting {
     rp__sampling_part part;
 } cutting;
 
-static double distance_at(cutting *c, rp__vec3 x)
+/* What may end the room within a box: the shape, and what is in the way. */
+enum { SHAPE = 1, BLOCKED = 2 };
+
+/* Distance at x to those of the two that are asked for; *left: those that are not farther than `reach`. */
+static double distance_to(const cutting *c, int asked, rp__vec3 x, double reach, int *left)
 {
-    double d = rp__sampling_room(c->f, x);
-    if (d < c->part.depth) {
-        c->part.depth = d;
-        c->part.deepest = x;
+    const rp__sampling_def *def = c->f->def;
+    double d = -INFINITY;
+    *left = 0;
+    if (asked & SHAPE) {
+        d = rp__shape_distance_at(c->f->shape, x, NULL);
+        *left |= d > -reach ? SHAPE : 0;
+    }
+    if (asked & BLOCKED) {
+        double other = -def->blocked(def->blocking, (const double[3]){ x.x, x.y, x.z });
+        *left |= other > -reach ? BLOCKED : 0;
+        d = fmax(d, other);
     }
     return d;
 }
@@ -113,9 +124,9 @@ static void clip_box(rp__sampling_part *p, int dim, double volume, const rp__vec
     }
 }
 
-static void visit(cutting *c, const double lower[3], const double edge[3], int level)
+static void visit(cutting *c, int asked, const double lower[3], const double edge[3], int level)
 {
-    int dim = c->f->def->dim, corners = 1 << dim;
+    int dim = c->f->def->dim, corners = 1 << dim, left, none;
     double volume = 1, square = 0, mean = 0, longest = 0, v[8];
     rp__vec3 x[8], centre = { lower[0] + 0.5 * edge[0], lower[1] + 0.5 * edge[1], dim == 3 ? lower[2] + 0.5 * edge[2] : 0 };
     for (int a = 0; a < dim; a++) {
@@ -123,8 +134,12 @@ static void visit(cutting *c, const double lower[3], const double edge[3], int l
         square += 0.25 * edge[a] * edge[a];
         longest = fmax(longest, edge[a]);
     }
-    double d = distance_at(c, centre);
-    if (d * d >= square * (1 + 1e-9)) {
+    double reach = sqrt(square) * (1 + 1e-9), d = distance_to(c, asked, centre, reach, &left);
+    if (d < c->part.depth) {
+        c->part.depth = d;
+        c->part.deepest = centre;
+    }
+    if (fabs(d) >= reach) {
         if (d < 0)
             add(&c->part, volume, centre);
         return;
@@ -132,7 +147,7 @@ static void visit(cutting *c, const double lower[3], const double edge[3], int l
     if (level > 0) { /* once in two along each axis at least, so that what is thin is not missed */
         for (int n = 0; n < corners; n++) {
             x[n] = rp__vec3_make(lower[0] + (n & 1 ? edge[0] : 0), lower[1] + (n & 2 ? edge[1] : 0), dim == 3 ? lower[2] + (n & 4 ? edge[2] : 0) : 0);
-            v[n] = rp__sampling_room(c->f, x[n]);
+            v[n] = distance_to(c, left, x[n], 0, &none);
             mean += v[n] / corners;
         }
         if (level == DEEPEST_LEVEL || fabs(d - mean) * volume < TOLERANCE * c->unit * longest) {
@@ -145,7 +160,7 @@ static void visit(cutting *c, const double lower[3], const double edge[3], int l
     double half[3] = { 0.5 * edge[0], 0.5 * edge[1], 0.5 * edge[2] };
     for (int n = 0; n < corners; n++) {
         double at[3] = { lower[0] + (n & 1 ? half[0] : 0), lower[1] + (n & 2 ? half[1] : 0), lower[2] + (n & 4 ? half[2] : 0) };
-        visit(c, at, half, level + 1);
+        visit(c, left, at, half, level + 1);
     }
 }
 
@@ -158,6 +173,6 @@ rp__sampling_part rp__sampling_part_of(const rp__sampling_filling *f, const doub
         if (!(edge[a] > 0))
             return c.part;
     }
-    visit(&c, lower, edge, 0);
+    visit(&c, f->def->blocked ? SHAPE | BLOCKED : SHAPE, lower, edge, 0);
     return c.part;
 }
