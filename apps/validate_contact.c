@@ -152,7 +152,7 @@ static double slip_strain(validation *v, double mu)
         if (!fibres_of(v, &r, &view))
             break;
         double strain = speed * rp_sim_time(r.sim); /* the foot, with its radius, stands on the floor from the beginning */
-        if (strain > 0.01 && fabs(view.velocity[3 * (view.nodes - 1)]) > 1e-3 * speed && extra_of(&r, "contacts") > 0)
+        if (strain > 0.01 && fabs(view.velocity[3 * (view.nodes - 1)]) > 0.02 * speed && extra_of(&r, "contacts") > 0)
             found = strain;
     }
     run_close(&r);

@@ -3,9 +3,9 @@
 #   scripts   expressions and scripted motions       Lua
 #   meshes    meshes from glTF files                 assimp
 #   images    height fields from pictures            libpng
-#   problems  friction problems as FCLIB files       HDF5
+#   problems  friction problems as FCLIB files       HDF5, zlib
 #   implicit  implicit steps of elastoplastic        SUNDIALS
-#   files     scene files and the files of a run     libfyaml, HDF5
+#   files     scene files and the files of a run     libfyaml, HDF5, zlib
 #   pictures  grain samples, pictures, the command   Embree, libpng (and all of the above)
 #
 # A file named in rp_room(… WITH component:file) is compiled when the component is there; absent_COMPONENT*.c of the room otherwise, whose

@@ -41,7 +41,7 @@ grep -q "is within twice the best time" profile/profile.md
 code=0; "$REPOSE" friction solve "$SOURCE/LAYERS" > table 2> messages || code=$?
 test $code -eq 1 && grep -q "not an HDF5 file" messages
 code=0; "$REPOSE" friction solve no_such_file.hdf5 > table 2> messages || code=$?
-test $code -eq 1 && grep -q "no such file" messages
+test $code -eq 1 && grep -q "No such file" messages
 code=0; "$REPOSE" friction solve > table 2> messages || code=$?
 test $code -eq 2
 code=0; "$REPOSE" friction solve "$data/Rover4613.hdf5" --solver magic > table 2> messages || code=$?

@@ -147,6 +147,46 @@ static void the_sand_carries_its_weight(void **unused)
     finish(&s);
 }
 
+/* A light plate on sand, and on it a block of ten times its weight: grains carry both, and the stack stays. */
+static void the_sand_carries_stacks(void **unused)
+{
+    (void)unused;
+    for (int dim = 2; dim <= 3; dim++) {
+        const int up = dim - 1;
+        const double half = dim == 2 ? 0.5 : 0.1;
+        setting s;
+        begin(&s, dim, 0.5, dim == 2 ? 0.5 : 0.3, dim == 2 ? 0 : 0.4, dim == 2 ? 0.025 : 0.05);
+        s.grains.shape = dim == 2 ? box(0, 0, -1, 0.5, 0.2, 1) : box(0, 0, 0, 0.5, 0.3, 0.15);
+        const double top = dim == 2 ? 0.2 : 0.15;
+        for (int k = 0; k < 2; k++) {
+            double thick = k ? 0.05 : 0.02, wide = k ? 0.08 : 0.1;
+            rp_body_def *b = add_body(&s, k ? "block" : "plate", dim == 2 ? box(-wide, -thick, -half, wide, thick, half)
+                                                                          : box(-wide, -half, -thick, wide, half, thick));
+            b->kind = RP_BODY_FREE;
+            b->density = k ? 2000 : 500;
+            b->position[0] = 0.25, b->position[1] = dim == 2 ? 0 : 0.15;
+            b->position[up] = top + (k ? 0.091 : 0.021);
+        }
+        start(&s);
+        rp_body_state plate, block;
+        double weight = 0, force = 0;
+        int count = 0;
+        while (rp_sim_time(s.sim) < 1) {
+            step(&s);
+            assert_int_equal(rp_sim_body(s.sim, 0, &plate), RP_OK);
+            assert_int_equal(rp_sim_body(s.sim, 1, &block), RP_OK);
+            weight = 9.81 * (plate.mass + block.mass);
+            if (rp_sim_time(s.sim) > 0.75)
+                force += plate.force[up], count++;
+        }
+        print_message("stack in %dD: force / weight = %.5f, sunk by %.4f\n", dim, force / count / weight, top + 0.091 - block.position[up]);
+        assert_true(fabs(force / count / weight - 1) < 0.01);
+        assert_true(block.position[up] > top + 0.09 - 0.2 * s.def.cell_size);
+        assert_true(fabs(block.velocity[up]) < 1e-3);
+        finish(&s);
+    }
+}
+
 static void buried_bodies_stay(void **unused)
 {
     (void)unused;
@@ -619,6 +659,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sand_carries_its_weight),
+        cmocka_unit_test(the_sand_carries_stacks),
         cmocka_unit_test(buried_bodies_stay),
         cmocka_unit_test(slabs_slide_as_coulomb_says),
         cmocka_unit_test(slabs_stay_below_the_angle_of_friction),

@@ -153,28 +153,31 @@ rp_result rp__file_read(const char *path, size_t limit, char **data, size_t *siz
 {
     RP_TRY(rp__file_check_regular(path));
     FILE *stream = fopen(path, "rb");
+    struct stat status;
     if (!stream)
         return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
+    size_t told = fstat(fileno(stream), &status) == 0 && status.st_size > 0 ? (size_t)status.st_size : 0, used = 0;
     char *text = NULL;
     int64_t capacity = 0;
-    size_t used = 0;
     rp_result result = RP_OK;
-    for (;;) {
-        if (!rp__base_grow(&text, &capacity, (int64_t)used + 65536, 1)) {
+    if (told > limit)
+        result = rp__base_fail(RP_TOO_LARGE, "%s is larger than %zu bytes", path, limit);
+    else if (!(text = rp__base_alloc(told + 2))) /* one for the end of the file, one for the zero */
+        result = RP_OUT_OF_MEMORY;
+    capacity = (int64_t)told + 2;
+    while (result == RP_OK) {
+        if (!rp__base_grow(&text, &capacity, (int64_t)used + 2, 1)) {
             result = RP_OUT_OF_MEMORY;
             break;
         }
-        size_t got = fread(text + used, 1, 65535, stream);
+        size_t got = fread(text + used, 1, (size_t)capacity - used - 1, stream);
         used += got;
-        if (used > limit) {
+        if (used > limit)
             result = rp__base_fail(RP_TOO_LARGE, "%s is larger than %zu bytes", path, limit);
+        else if (ferror(stream))
+            result = io_failed("cannot read", path);
+        else if (got == 0)
             break;
-        }
-        if (got == 0) {
-            if (ferror(stream))
-                result = io_failed("cannot read", path);
-            break;
-        }
     }
     fclose(stream);
     if (result != RP_OK) {

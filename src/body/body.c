@@ -233,6 +233,28 @@ rp__vec3 rp__body_deforming(const rp__body *body, rp__vec3 x)
     return rp__quat_rotate(body->pose_next.orientation, rp__vec3_load(v));
 }
 
+rp__vec3 rp__body_carried(const rp__body *body, rp__vec3 x, double dt)
+{
+    rp__vec3 shift = rp__body_shift(body, &body->pose, x);
+    rp__vec3 end = rp__pose_apply(&body->pose_next, rp__pose_inverse_apply(&body->pose, rp__vec3_add(x, shift)));
+    if (body->def.sequence)
+        end = rp__vec3_axpy(dt, rp__body_deforming(body, end), end);
+    return rp__vec3_sub(end, shift);
+}
+
+/* (R - 1) r = tan(theta / 2) e × (r + R r), e the axis: so omega × a with a = (r + R r) / 2 across the axis, times tan(theta / 2) / (theta / 2). */
+rp__vec3 rp__body_mean_arm(const rp__body *body, rp__vec3 x, double dt)
+{
+    rp__quat turn = rp__quat_multiply(body->pose_next.orientation, rp__quat_conjugate(body->pose.orientation));
+    rp__vec3 arm = rp__body_arm(body, x), mean = rp__vec3_scale(0.5, rp__vec3_add(arm, rp__quat_rotate(turn, arm)));
+    double angle = rp__vec3_norm(body->omega) * dt;
+    if (!(angle > 1e-9))
+        return mean;
+    rp__vec3 axis = rp__vec3_unit(body->omega, z_axis), along = rp__vec3_scale(rp__vec3_dot(mean, axis), axis);
+    double half = 0.5 * fmin(angle, 3); /* half a turn in a step goes either way */
+    return rp__vec3_axpy(tan(half) / half, rp__vec3_sub(mean, along), along);
+}
+
 rp_result rp__body_deform(rp__body *body, double time)
 {
     if (!body->def.sequence || !body->present)

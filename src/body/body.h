@@ -102,6 +102,15 @@ static inline rp__vec3 rp__body_velocity_at(const rp__body *body, rp__vec3 x)
     return body->def.sequence ? rp__vec3_add(v, rp__body_deforming(body, x)) : v;
 }
 
+/* Where the body takes a place of itself in its step (of a free body: as predicted): x_1 = X_1 X_0⁻¹ x, X_0 and X_1 its poses, and what its
+ * deformation adds. (x_1 - x) / dt is the velocity with which the place gets there; v + omega × arm leads to the side of it wherever the body
+ * turns. */
+rp__vec3 rp__body_carried(const rp__body *body, rp__vec3 x, double dt);
+
+/* The arm a with v + omega × a = (x_1 - x) / dt, in the middle of its way: a force that acts on the place all that way does the work
+ * (f·v + (a × f)·omega) dt. What its deformation adds is left out. */
+rp__vec3 rp__body_mean_arm(const rp__body *body, rp__vec3 x, double dt);
+
 /* World-frame inverse inertia, with the joint's constraint applied: the 6×6 inverse mass seen by an impulse (row-major,
  * linear then angular). Zero for scripted bodies. */
 void rp__body_inverse_mass(const rp__body *body, double w[36]);

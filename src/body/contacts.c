@@ -84,7 +84,7 @@ static void free_velocity(const touch *t, const rp__body *bodies, int dim, doubl
 {
     rp__vec3 v = rp__body_velocity_at(&bodies[t->a], t->point);
     if (t->b != RP__BODY_WORLD)
-        v = rp__vec3_sub(v, rp__body_velocity_at(&bodies[t->b], t->point));
+        v = rp__vec3_sub(v, rp__body_is_moved(&bodies[t->b]) ? rp__body_velocity_at(&bodies[t->b], t->point) : t->surface);
     for (int k = 0; k < dim; k++)
         b[k] = rp__vec3_dot(v, t->axis[k]);
     b[0] += t->distance > 0 ? t->distance / dt : 0;

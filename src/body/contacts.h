@@ -18,6 +18,7 @@ typedef struct rp__body_touch {
     int wall;
     int64_t place;           /* which point of the surface of a: the same from step to step */
     rp__vec3 point, axis[3]; /* normal out of b, then the tangents */
+    rp__vec3 surface;        /* velocity of a scripted b, which is met where it will be at the end of the step: distance and normal are those of then */
     double distance, mu;     /* the smaller of the two coefficients */
     bool flat;               /* the surfaces are parallel here */
 } rp__body_touch;

@@ -165,6 +165,42 @@ static void scripts_give_velocities(void **unused)
     rp_shape_release(shape);
 }
 
+/* A body that turns half way round about a point beside it takes its places with it: each arrives where the pose of the end has it, at its
+ * distance from the surface, which v + omega × arm misses by far. The nearest image of it carries what is beyond a periodic face. */
+static void places_are_carried(void **unused)
+{
+    (void)unused;
+    rp_shape *shape;
+    rp_body_def def = box_def(&shape, 0.1, 0.2, 0.3);
+    def.kind = RP_BODY_SCRIPTED;
+    rp_keyframe keys[2] = { { 0, { 0.5, 0, 0 }, { 0, 0, 0 } }, { 1, { -0.3, 0.1, 0 }, { 0, 0, 3 } } };
+    rp_motion *motion;
+    assert_int_equal(rp_motion_keyframes(keys, 2, RP_LINEAR, &motion), RP_OK);
+    def.motion = motion;
+    rp__body body;
+    assert_int_equal(rp__body_init(&body, &def, 3, 0), RP_OK);
+    assert_int_equal(rp__body_begin(&body, 0, 1, gravity, 3), RP_OK);
+    const rp__vec3 x = { 0.65, 0.05, 0.1 };
+    rp__vec3 end = rp__body_carried(&body, x, 1), turned = { -0.3 + 0.15 * cos(3) - 0.05 * sin(3), 0.1 + 0.15 * sin(3) + 0.05 * cos(3), 0.1 };
+    assert_true(rp__vec3_norm(rp__vec3_sub(end, turned)) < 1e-12);
+    double before = rp__body_distance(&body, &body.pose, x, NULL);
+    assert_true(fabs(rp__body_distance(&body, &body.pose_next, end, NULL) - before) < 1e-12);
+    rp__vec3 straight = rp__vec3_add(x, rp__body_velocity_at(&body, x));
+    assert_true(fabs(rp__body_distance(&body, &body.pose_next, straight, NULL) - before) > 0.1);
+    rp__vec3 mean = rp__vec3_add(body.velocity, rp__vec3_cross(body.omega, rp__body_mean_arm(&body, x, 1)));
+    assert_true(rp__vec3_norm(rp__vec3_sub(mean, rp__vec3_sub(end, x))) < 1e-9);
+    rp_sim_def room = rp_default_sim_def();
+    room.dim = 3;
+    room.upper[0] = 4, room.upper[1] = room.upper[2] = 2;
+    room.wall[0].kind = room.wall[1].kind = RP_PERIODIC;
+    rp__body_repeat(&body, &room);
+    rp__vec3 image = rp__body_carried(&body, rp__vec3_add(x, rp__vec3_make(4, 0, 0)), 1);
+    assert_true(rp__vec3_norm(rp__vec3_sub(image, rp__vec3_add(end, rp__vec3_make(4, 0, 0)))) < 1e-12);
+    rp__body_free(&body);
+    rp_motion_release(motion);
+    rp_shape_release(shape);
+}
+
 static void weightless_bodies_are_refused(void **unused)
 {
     (void)unused;
@@ -183,7 +219,7 @@ int main(void)
         cmocka_unit_test(has_the_mass_of_its_shape), cmocka_unit_test(falls),
         cmocka_unit_test(swings_on_a_hinge),         cmocka_unit_test(motors_drive),
         cmocka_unit_test(inverse_mass_obeys_joints), cmocka_unit_test(scripts_give_velocities),
-        cmocka_unit_test(weightless_bodies_are_refused),
+        cmocka_unit_test(places_are_carried),        cmocka_unit_test(weightless_bodies_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

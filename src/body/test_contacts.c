@@ -1,5 +1,5 @@
 /* Contacts of bodies: rest on the floor, Coulomb's law on inclines, stacks, rolling, momentum, joints. */
-#include "body/contacts.h"
+#include "body/meet.h"
 #include "cmocka_test.h"
 
 #include <math.h>
@@ -186,12 +186,56 @@ static void joints_are_kept(void **unused)
     end(&p);
 }
 
+/* Visits of the contacts of three bodies, one of them on a hinge, end where the friction library does. */
+static void visits_solve_what_the_library_solves(void **unused)
+{
+    (void)unused;
+    for (int dim = 2; dim <= 3; dim++) {
+        const int up = dim - 1;
+        const double dt = 0.01;
+        double at[3][3] = { { 0 } }, inverse[3 * 36], velocity[3 * 6], squares = 0;
+        rp__body_meetings m = { 0 };
+        place p;
+        begin(&p, dim, 0.4);
+        const double floor_at = dim == 2 ? lower[1] : 0, heights[3] = { 0.1, 0.3, 0.5 };
+        for (int b = 0; b < 3; b++)
+            at[b][0] = 0.03 * b, at[b][up] = floor_at + heights[b];
+        add(&p, box(0.3, dim == 2 ? 0.1 : 0.3, 0.1), at[0][0], at[0][1], at[0][2], 0.4);
+        add(&p, box(0.2, dim == 2 ? 0.1 : 0.2, 0.1), at[1][0], at[1][1], at[1][2], 0.2)->velocity.x = 0.3;
+        add(&p, ball(0.1), at[2][0], at[2][1], at[2][2], 0.3)->omega.z = dim == 2 ? -2 : 0;
+        p.body[0].def.joint = RP_JOINT_SLIDER;
+        p.body[0].def.joint_axis[up] = 1;
+        for (int b = 0; b < 3; b++) {
+            assert_int_equal(rp__body_begin(&p.body[b], 0, dt, p.gravity, dim), RP_OK);
+            rp__body_inverse_mass(&p.body[b], inverse + 36 * b);
+            rp__vec3_store(velocity + 6 * b, p.body[b].velocity);
+            rp__vec3_store(velocity + 6 * b + 3, p.body[b].omega);
+        }
+        assert_int_equal(rp__body_find_meetings(&m, p.body, p.count, &p.room, inverse, dt), RP_OK);
+        assert_true(m.count >= 3);
+        double first = rp__body_visit_meetings(&m, velocity, 0, false, &squares);
+        assert_true(first > 0 && squares >= first);
+        for (int k = 0; k < 10; k++)
+            rp__body_settle_meetings(&m, velocity);
+        assert_int_equal(rp__body_contacts_solve(p.body, p.count, &p.room, dt), RP_OK);
+        for (int b = 0; b < 3; b++) {
+            rp__vec3 v = rp__vec3_sub(rp__vec3_load(velocity + 6 * b), p.body[b].velocity);
+            rp__vec3 w = rp__vec3_sub(rp__vec3_load(velocity + 6 * b + 3), p.body[b].omega);
+            if (!(rp__vec3_norm(v) < 1e-5 && rp__vec3_norm(w) < 1e-4))
+                fail_msg("%dD, body %d: velocities differ by %g m/s and %g rad/s", dim, b, rp__vec3_norm(v), rp__vec3_norm(w));
+        }
+        rp__body_free_meetings(&m);
+        end(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_box_rests_on_the_floor), cmocka_unit_test(boxes_slide_as_coulomb_says),
         cmocka_unit_test(stacked_boxes_rest),       cmocka_unit_test(balls_skid_then_roll),
         cmocka_unit_test(collisions_keep_momentum), cmocka_unit_test(joints_are_kept),
+        cmocka_unit_test(visits_solve_what_the_library_solves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,15 @@ static rp_result add_facing(const rp__body *body, int dim, rp__body_touch *t, rp
     return add(g, t);
 }
 
+static void meet_at_end(const rp__body *other, int dim, double dt, rp__body_touch *t)
+{
+    rp__vec3 end = rp__body_carried(other, t->point, dt), normal;
+    t->surface = rp__vec3_scale(1 / dt, rp__vec3_sub(end, t->point));
+    t->distance = rp__body_distance(other, &other->pose_next, end, &normal);
+    t->axis[0] = rp__vec3_unit(normal, t->axis[0]);
+    make_axes(t, dim);
+}
+
 static rp_result touch_body(const rp__body *bodies, int a, int b, const rp__body_room *room, double dt, rp__body_touches *g)
 {
     const rp__body *body = &bodies[a], *other = &bodies[b];
@@ -185,6 +194,8 @@ static rp_result touch_body(const rp__body *bodies, int a, int b, const rp__body
     }
     thin(g, first, room->dim);
     refine_all(bodies, a, b, room, first, g);
+    for (int64_t i = first; i < g->count && !rp__body_is_moved(other); i++)
+        meet_at_end(other, room->dim, dt, &g->all[i]);
     return RP_OK;
 }
 

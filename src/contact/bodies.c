@@ -21,8 +21,8 @@ static rp_result add_touch(rp__contact_state *s, const rp__world *world, const r
     if (b && rp__body_is_moved(b)) {
         c.size = fmin(c.size, b->thickness);
         c.end[1] = (rp__contact_end){ (int32_t)(first + t->b), 0, 0, rp__vec3_sub(t->point, b->pose.position) };
-    } else if (b) {
-        c.surface = rp__body_velocity_at(b, t->point);
+    } else {
+        c.surface = t->surface;
     }
     return rp__contact_add(s, &c);
 }

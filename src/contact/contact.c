@@ -134,6 +134,14 @@ static rp__vec3 place_of(const rp__contact_state *s, const rp__world *world, con
     return rp__vec3_add(rp__vec3_make(p->x[0][g], p->x[1][g], p->x[2][g]), c->end[0].arm);
 }
 
+/* Arm of a place on a body that moves as told, the mean over the step: force · velocity + torque · omega is then the work that it does. */
+static rp__vec3 mean_arm(const rp__body *body, rp__vec3 x, double dt)
+{
+    rp__vec3 begin = rp__body_arm(body, x), way = rp__vec3_sub(rp__body_carried(body, x, dt), x);
+    rp__vec3 own = rp__vec3_sub(body->pose_next.position, body->pose.position);
+    return rp__vec3_axpy(0.5, rp__vec3_sub(way, own), begin);
+}
+
 /* What walls and bodies felt. */
 static void report_forces(rp__contact_state *s, rp__world *world, double dt)
 {
@@ -150,7 +158,7 @@ static void report_forces(rp__contact_state *s, rp__world *world, double dt)
         }
         if (c->body >= 0) {
             rp__body *body = &world->bodies[c->body];
-            rp__vec3 arm = c->end[1].object != NOTHING ? c->end[1].arm : rp__body_arm(body, place_of(s, world, c));
+            rp__vec3 arm = c->end[1].object != NOTHING ? c->end[1].arm : mean_arm(body, place_of(s, world, c), dt);
             body->force = rp__vec3_add(body->force, force);
             body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, force));
         }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "body/sides.h"
 #include "exec/exec.h"
 
 #include <string.h>
@@ -259,7 +260,7 @@ static rp_result add_pair(search *q, const rp__collide_pair *pair)
 
 /* ---- walls and bodies ---- */
 
-/* A point with a radius about it, on an object, held against everything that is not a grain or a fibre. */
+/* A point with a radius about it, on an object, held against everything that is not a grain or a fibre. `slot` is 0 or 1. */
 typedef struct probe {
     rp__contact_end end;
     uint64_t name, slot;
@@ -267,23 +268,45 @@ typedef struct probe {
     double radius, pad, mu;
 } probe;
 
-static rp_result add_probe(search *q, const probe *p, double distance, rp__vec3 normal, rp__vec3 surface, int body, int wall, const rp_surface *kind)
+/* With side number `index` of a body, or a wall. */
+static rp_result add_probe(search *q, const probe *p, const rp__body_side *side, int index, rp__vec3 surface, int body, int wall, const rp_surface *kind)
 {
-    rp__contact_candidate c = { .gap = distance - p->radius, .size = p->radius, .normal = normal, .surface = surface, .body = body, .wall = wall,
-                                .contact = -1, .along = p->along };
+    rp__contact_candidate c = { .gap = side->distance - p->radius, .size = p->radius, .normal = side->normal, .surface = surface, .body = body,
+                                .wall = wall, .contact = -1, .along = p->along };
     c.end[0] = p->end;
-    c.end[0].arm = rp__vec3_axpy(-p->radius, normal, p->end.arm);
+    c.end[0].arm = rp__vec3_axpy(-p->radius, side->normal, p->end.arm);
     c.end[1].object = NOTHING;
     c.key.a = p->name;
     c.key.b = body >= 0 ? rp__contact_name(NAME_BODY, body, 0) : rp__contact_name(NAME_WALL, wall, 0);
-    c.key.slot = p->slot;
+    c.key.slot = p->slot + 2 * (uint64_t)index;
     c.mu = surface_friction(kind);
     if (body >= 0 && q->world->bodies[body].def.kind == RP_BODY_FREE) {
         const rp__body *b = &q->world->bodies[body];
-        c.end[1] = (rp__contact_end){ (int32_t)(q->grains.count + body), 0, 0, rp__body_arm(b, rp__vec3_axpy(-distance, normal, p->point)) };
+        c.end[1] = (rp__contact_end){ (int32_t)(q->grains.count + body), 0, 0, rp__body_arm(b, rp__vec3_axpy(-side->distance, side->normal, p->point)) };
         c.surface = rp__vec3_make(0, 0, 0);
     }
     return rp__contact_add(q->s, &c);
+}
+
+/* A body that moves as told is met where it will be at the end of the step: seen from the place to which it takes the point along, (x_1 - x) / dt the
+ * velocity that leads there, normals and gaps are those of the end. With normals and v + omega × arm of the beginning a side that turns would leave its
+ * contacts, or drive them farther than it goes itself. What is round and lies in a corner meets every side of it. */
+static rp_result meet_body(search *q, const probe *p, int b)
+{
+    const rp__body *body = &q->world->bodies[b];
+    bool told = body->def.kind != RP_BODY_FREE;
+    rp__body_side side[RP__BODY_SIDES];
+    if (!body->present)
+        return RP_OK;
+    rp__vec3 end = told ? rp__body_carried(body, p->point, q->dt) : p->point;
+    rp__vec3 velocity = told ? rp__vec3_scale(1 / q->dt, rp__vec3_sub(end, p->point)) : rp__body_velocity_at(body, p->point);
+    double reach = p->radius + p->pad + q->dt * rp__vec3_norm(rp__vec3_sub(p->velocity, velocity));
+    int count = rp__body_sides(body, told ? &body->pose_next : &body->pose, end, reach, q->world->def->dim, side);
+    for (int k = 0; k < count; k++) {
+        rp__vec3 surface = rp__vec3_add(velocity, rp__vec3_cross(body->omega, rp__vec3_scale(-side[k].distance, side[k].normal)));
+        RP_TRY(add_probe(q, p, &side[k], k, surface, b, -1, &body->def.surface));
+    }
+    return RP_OK;
 }
 
 static rp_result meet(search *q, const probe *p)
@@ -296,22 +319,12 @@ static rp_result meet(search *q, const probe *p)
             continue;
         double n[3] = { 0, 0, 0 }, distance = f & 1 ? def->upper[f / 2] - x[f / 2] : x[f / 2] - def->lower[f / 2];
         n[f / 2] = f & 1 ? -1 : 1;
-        rp__vec3 normal = rp__vec3_load(n);
-        if (distance - p->radius < p->pad + q->dt * fmax(0, -rp__vec3_dot(normal, p->velocity)))
-            RP_TRY(add_probe(q, p, distance, normal, rp__vec3_make(0, 0, 0), -1, f, &def->wall[f]));
+        rp__body_side side = { distance, rp__vec3_load(n) };
+        if (distance - p->radius < p->pad + q->dt * fmax(0, -rp__vec3_dot(side.normal, p->velocity)))
+            RP_TRY(add_probe(q, p, &side, 0, rp__vec3_make(0, 0, 0), -1, f, &def->wall[f]));
     }
-    for (int b = 0; b < q->world->body_count; b++) {
-        const rp__body *body = &q->world->bodies[b];
-        rp__vec3 normal, surface;
-        if (!body->present)
-            continue;
-        double distance = rp__body_distance(body, &body->pose, p->point, &normal);
-        surface = rp__body_velocity_at(body, p->point);
-        double closing = rp__vec3_norm(rp__vec3_sub(p->velocity, surface));
-        if (!(distance - p->radius < p->pad + q->dt * closing) || !(rp__vec3_norm(normal) > 0.5))
-            continue;
-        RP_TRY(add_probe(q, p, distance, rp__vec3_unit(normal, rp__vec3_make(0, 0, 1)), surface, b, -1, &body->def.surface));
-    }
+    for (int b = 0; b < q->world->body_count; b++)
+        RP_TRY(meet_body(q, p, b));
     return RP_OK;
 }
 
@@ -388,14 +401,11 @@ static rp_result probe_small_bodies(search *q)
             if (place < 0.02 || place > 0.98) /* its node does it */
                 continue;
             int64_t at = f->first + 4 * edge;
-            rp__vec3 v = rp__vec3_axpy(place, free_velocity(q, at + 4), rp__vec3_scale(1 - place, free_velocity(q, at))), normal;
+            rp__vec3 v = rp__vec3_axpy(place, free_velocity(q, at + 4), rp__vec3_scale(1 - place, free_velocity(q, at)));
             probe p = { .end = { (int32_t)(q->s->system.objects - q->s->fibre_count + (f - q->s->fibres)), edge, place, { 0, 0, 0 } },
                         .name = rp__contact_name(NAME_SEGMENT, f - q->s->fibres, edge), .point = rp__vec3_axpy(place, rp__vec3_sub(c.q, c.p), c.p),
                         .velocity = v, .along = rp__vec3_sub(c.q, c.p), .radius = c.radius, .pad = q->movers[q->grains.count + k].pad };
-            double distance = rp__body_distance(body, &body->pose, p.point, &normal);
-            rp__vec3 surface = rp__body_velocity_at(body, p.point);
-            if (distance - p.radius < p.pad + q->dt * rp__vec3_norm(rp__vec3_sub(v, surface)) && rp__vec3_norm(normal) > 0.5)
-                RP_TRY(add_probe(q, &p, distance, rp__vec3_unit(normal, rp__vec3_make(0, 0, 1)), surface, b, -1, &body->def.surface));
+            RP_TRY(meet_body(q, &p, b));
         }
     }
     return RP_OK;

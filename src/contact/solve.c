@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 #include "exec/exec.h"
+#include "friction/dissipate.h"
 
 #include <float.h>
 #include <math.h>
@@ -151,6 +152,20 @@ static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, dou
     return RP_OK;
 }
 
+/* A step that ends unconverged makes no energy. */
+static rp_result make_passive(rp__contact_state *s, const rp__world *world, double dt, const rp_friction *problem, rp_step_stats *stats)
+{
+    rp__contact_system *y = &s->system;
+    rp_friction_options options = options_of(s, world);
+    rp_friction_residual residual;
+    double scale = rp_friction_get_info(problem).scale, unit = unit_of(world, dt, scale);
+    RP_TRY(rp__friction_dissipate(problem, &options, y->r, y->u, &stats->iterations));
+    RP_TRY(rp_friction_evaluate(problem, y->r, y->u, &residual));
+    stats->residual_mean = residual.mean * scale / unit;
+    stats->residual_max = residual.max * scale / unit;
+    return RP_OK;
+}
+
 static void final_velocity(rp__contact_system *y)
 {
     if (y->count)
@@ -286,8 +301,8 @@ rp_result rp__contact_solve(rp__contact_state *s, rp__world *world, double dt, r
     rp_friction *problem = NULL;
     rp_result result = solve_passes(s, world, dt, stats, &problem);
     double t = rp__base_seconds();
-    if (result == RP_OK && y->count > 0 && stats->converged)
-        result = solve_at_rest(s, world, dt, problem, stats);
+    if (result == RP_OK && y->count > 0)
+        result = stats->converged ? solve_at_rest(s, world, dt, problem, stats) : make_passive(s, world, dt, problem, stats);
     RP_LAP(&world->phases, "solve", t);
     if (result == RP_OK)
         result = separate(s, world, problem, dt);

@@ -105,11 +105,13 @@ typedef struct rp__contact_candidate {
     int64_t contact;         /* its number in the problem; -1: it is not in it */
 } rp__contact_candidate;
 
+enum { RP__CONTACT_ROWS = 11 }; /* of a node of a fibre: itself, its neighbours and the edges between them */
+
 /* The part of H and Y = A⁻¹ H of one end: `rows` numbers from velocity `first` on for H, `y_rows` from `y_first` on for Y, three columns each. */
 typedef struct rp__contact_column {
     int64_t first, y_first, y; /* y: place in the pool */
     int32_t rows, y_rows, object;
-    double h[7][3];
+    double h[RP__CONTACT_ROWS][3];
 } rp__contact_column;
 
 /* A contact of spheres (discs) with each other or with what moves as told. With the arms -r n and + r n of its ends everything is in the

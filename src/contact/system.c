@@ -225,8 +225,29 @@ static rp__vec3 unit_axis(int a)
     return rp__vec3_make(a == 0, a == 1, a == 2);
 }
 
-/* Rows of H: the surface of a rigid thing moves with v + omega×arm; that of a fibre with the mean of its nodes and theta' t×arm, the
- * twist column, without which fibres cannot roll. */
+/* Rows of edge j of a fibre, x_j theta_j x_j+1 from `row` on, for a contact at `arm` from its axis. The edge turns with theta' t + t×d,
+ * d = (x_j+1' - x_j') / |e|, so the surface has besides the velocity of the axis theta' t×arm (the twist column, without which fibres cannot roll) and
+ * (t×d)×arm = d (t·arm) - t (arm·d): a rope on a drum touches it at the drum's radius, where it goes more slowly than its axis. */
+static void add_turning(rp__contact_column *c, int row, const rp__rod *rod, int j, const rp__vec3 axis[3], rp__vec3 arm, double factor)
+{
+    rp__vec3 t = rp__vec3_load(rod->tangent + 3 * j), spin = rp__vec3_cross(t, arm);
+    double along = rp__vec3_dot(t, arm), by_length = factor / rp__vec3_norm(rp__vec3_sub(rp__rod_node(rod, j + 1), rp__rod_node(rod, j)));
+    double side[3];
+    rp__vec3_store(side, arm);
+    for (int k = 0; k < 3; k++) {
+        double n[3], tk = rp__vec3_dot(t, axis[k]);
+        rp__vec3_store(n, axis[k]);
+        c->h[row + 3][k] += factor * rp__vec3_dot(axis[k], spin);
+        for (int a = 0; a < 3; a++) {
+            double turned = by_length * (along * n[a] - tk * side[a]);
+            c->h[row + a][k] -= turned;
+            c->h[row + 4 + a][k] += turned;
+        }
+    }
+}
+
+/* Rows of H. The surface of a rigid thing moves with v + omega×arm; that of a fibre with its axis, and as its edge turns; at a node as the mean of both
+ * edges does. */
 static void set_column(const rp__contact_state *s, const rp__contact_end *e, const rp__vec3 axis[3], double sign, rp__contact_column *c)
 {
     const rp__contact_system *y = &s->system;
@@ -241,29 +262,22 @@ static void set_column(const rp__contact_state *s, const rp__contact_end *e, con
         return;
     }
     const rp__rod *rod = rp__contact_fibre_of(s, e->object)->rod;
+    bool at_node = e->place < 0;
+    bool before = at_node && e->part > rp__rod_first(rod), after = !at_node || e->part < rp__rod_first(rod) + rp__rod_nodes(rod) - 1;
     c->y_first = y->object_first[e->object];
     c->y_rows = rp__rod_unknowns(rod);
-    if (e->place >= 0) { /* x_j theta_j x_j+1 */
-        c->first = c->y_first + 4 * e->part;
-        c->rows = 7;
-        for (int a = 0; a < 3; a++) {
-            set_row(c, a, axis, unit_axis(a), sign * (1 - e->place));
+    c->first = c->y_first + 4 * (e->part - before);
+    c->rows = 3 + 4 * (before + after);
+    memset(c->h, 0, sizeof c->h);
+    for (int a = 0; a < 3; a++) {
+        set_row(c, 4 * before + a, axis, unit_axis(a), at_node ? sign : sign * (1 - e->place));
+        if (!at_node)
             set_row(c, 4 + a, axis, unit_axis(a), sign * e->place);
-        }
-        set_row(c, 3, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part), e->arm), sign);
-        return;
     }
-    /* theta_i-1 x_i theta_i, the mean of the spins of the two edges */
-    bool before = e->part > rp__rod_first(rod), after = e->part < rp__rod_first(rod) + rp__rod_nodes(rod) - 1;
-    int at = 0;
-    c->first = c->y_first + 4 * e->part - before;
-    c->rows = 3 + before + after;
     if (before)
-        set_row(c, at++, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part - 3), e->arm), sign / (before + after));
-    for (int a = 0; a < 3; a++)
-        set_row(c, at++, axis, unit_axis(a), sign);
+        add_turning(c, 0, rod, e->part - 1, axis, e->arm, sign / (before + after));
     if (after)
-        set_row(c, at, axis, rp__vec3_cross(rp__vec3_load(rod->tangent + 3 * e->part), e->arm), sign / (before + after));
+        add_turning(c, 4 * before, rod, e->part, axis, e->arm, sign / (before + after));
 }
 
 /* Y of one end. */

@@ -178,6 +178,109 @@ static void test_hinged_plate_on_a_ball(void **state)
     rp_params_destroy(p);
 }
 
+/* Kinetic energy and height of the only ball. */
+static double energy_of_ball(rp_sim *sim)
+{
+    double v[3], mass = plane_of(sim, "mass", 0)[0], sum = 0;
+    for (int a = 0; a < 3; a++) {
+        v[a] = plane_of(sim, "velocity", a)[0];
+        sum += 0.5 * v[a] * v[a] + 0.2 * 4e-4 * pow(plane_of(sim, "spin", a)[0], 2);
+    }
+    return mass * (sum + G * plane_of(sim, "position", 2)[0]);
+}
+
+/* A board that turns about an axis 0.3 m away, 0.15 rad in a step, under a ball without friction: the ball stays on it to the tolerance. (Met with the
+ * normal and the velocity of the beginning of the step it is thrown off by 3 mm a step.) With friction as well the board does at least the work
+ * that the ball gains. */
+static void test_a_board_turns_under_a_ball(void **state)
+{
+    (void)state;
+    for (int rough = 0; rough < 2; rough++) {
+        rp_material_def material;
+        rp_sim_def def = scene(1, 0.05, rough ? 0.4 : 0, &material);
+        rp_params *p = params_of("diameter", "4 cm", "tolerance", "1e-10", "tolerance_max", "1e-9", NULL);
+        rp_grains_def grains;
+        one_ball(&grains, 0.525, 0.525);
+        rp_body_def board = rp_default_body_def();
+        board.name = (char *)"board";
+        board.shape = box_shape(-0.6, 0.6, -0.2, 0.2, -0.05, 0.02);
+        board.surface = (rp_surface){ rough ? RP_FRICTIONAL : RP_SLIP, rough ? 0.4 : 0, 0 };
+        assert_int_equal(rp_motion_expression("0.225, 0.525, 0.485, 0, -3 * t, 0", &board.motion), RP_OK);
+        def.grains = &grains;
+        def.grains_count = 1;
+        def.bodies = &board;
+        def.body_count = 1;
+        def.method_params = rp_params_data(p);
+        def.frame_rate = 20;
+        rp_sim *sim = make_sim(&def);
+        double before = energy_of_ball(sim), least = INFINITY, most = 0, worst = -INFINITY;
+        for (int k = 0; k < 6; k++) {
+            run_steps(sim, 1);
+            rp_body_state now;
+            assert_int_equal(rp_sim_body(sim, 0, &now), RP_OK);
+            double turn = 2 * atan2(-now.orientation[2], now.orientation[0]);
+            double x = plane_of(sim, "position", 0)[0] - now.position[0], z = plane_of(sim, "position", 2)[0] - now.position[2];
+            double above = z * cos(turn) - x * sin(turn) - 0.02, after = energy_of_ball(sim), work = 0;
+            for (int a = 0; a < 3; a++)
+                work -= (now.force[a] * now.velocity[a] + now.torque[a] * now.angular_velocity[a]) / def.frame_rate;
+            least = fmin(least, above);
+            most = fmax(most, above);
+            worst = fmax(worst, after - before - work);
+            before = after;
+        }
+        print_message("board: ball %.9f … %.9f above it, energy beyond the work %.2e J\n", least, most, worst);
+        assert_true(least > 0.02 * (1 - 1e-6) && most < 0.02 * (1 + 2e-3));
+        assert_true(worst < 1e-9);
+        rp_sim_destroy(sim);
+        rp_motion_release(board.motion);
+        rp_shape_release(board.shape);
+        rp_shape_release(grains.shape);
+        rp_params_destroy(p);
+    }
+}
+
+/* A ball in the inner corner of a tray that is drawn to and fro, half its radius in a step, and lifted: floor and side hold it at once. */
+static void test_a_corner_holds_with_both_sides(void **state)
+{
+    (void)state;
+    rp_material_def material;
+    rp_sim_def def = scene(1, 0.05, 0.3, &material);
+    rp_params *p = params_of("diameter", "4 cm", NULL);
+    rp_grains_def grains;
+    one_ball(&grains, 0.525, 0.525);
+    rp_shape *outer = box_shape(-0.2, 0.2, -0.2, 0.2, -0.1, 0.1), *room = box_shape(-0.03, 0.03, -0.03, 0.03, 0, 0.4);
+    rp_body_def tray = rp_default_body_def();
+    tray.name = (char *)"tray";
+    assert_int_equal(rp_shape_difference(outer, room, &tray.shape), RP_OK);
+    tray.surface = (rp_surface){ RP_FRICTIONAL, 0.3, 0 };
+    const char *way = "0.525 + 0.1 * math.sin(10 * t), 0.525 + 0.05 * math.sin(17 * t), 0.5 + 0.1 * math.sin(7 * t), 0, 0, 0";
+    assert_int_equal(rp_motion_expression(way, &tray.motion), RP_OK);
+    def.grains = &grains;
+    def.grains_count = 1;
+    def.bodies = &tray;
+    def.body_count = 1;
+    def.method_params = rp_params_data(p);
+    rp_sim *sim = make_sim(&def);
+    double deepest = 0;
+    for (int k = 0; k < 200; k++) {
+        run_steps(sim, 1);
+        rp_body_state now;
+        assert_int_equal(rp_sim_body(sim, 0, &now), RP_OK);
+        for (int a = 0; a < 2; a++)
+            deepest = fmax(deepest, fabs(plane_of(sim, "position", a)[0] - now.position[a]) - 0.01);
+        deepest = fmax(deepest, now.position[2] + 0.02 - plane_of(sim, "position", 2)[0]);
+    }
+    print_message("tray: the ball is %.2e of its radius in its sides at most\n", deepest / 0.02);
+    assert_true(deepest < 2e-3 * 0.02);
+    rp_sim_destroy(sim);
+    rp_motion_release(tray.motion);
+    rp_shape_release(tray.shape);
+    rp_shape_release(outer);
+    rp_shape_release(room);
+    rp_shape_release(grains.shape);
+    rp_params_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +288,8 @@ int main(void)
         cmocka_unit_test(test_cards_stand_by_friction),
         cmocka_unit_test(test_a_tower_rests),
         cmocka_unit_test(test_hinged_plate_on_a_ball),
+        cmocka_unit_test(test_a_board_turns_under_a_ball),
+        cmocka_unit_test(test_a_corner_holds_with_both_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,11 @@ static void test_fibre_on_incline(void **state)
     assert_true(incline(0.3, 0.5, false) < 0.01); /* control: without turning it sticks */
 }
 
-/* ---- capstan: contacts at nodes, a turn delta each: T2 / T1 = ((1 + mu tan(delta / 2)) / (1 - mu tan(delta / 2)))^(theta / delta) ---- */
-
-static double capstan(double mu, int n, double *law)
+/* ---- capstan: contacts at nodes, a turn delta each: T2 / T1 = ((1 + mu tan(delta / 2)) / (1 - mu tan(delta / 2)))^(theta / delta) ----
+ * That is of a thin rope. Friction on a limp one of radius r acts r nearer to the middle of the drum than its tension does (at R): as a couple too, which
+ * a shear V carries. By the angle, T' = F' - V, N' = T - V', V = r/R F', F' = mu N', so T ~ exp(k theta), k/mu + k² r/R = 1 - r/R. */
+/* `middle`: the ratio over the middle half of the turn. */
+static double capstan(double mu, int n, double radius, double *law, double *middle)
 {
     double R = 1, dl = PI / n, h = 2 * R * sin(dl / 2), T1 = 1, ES = 1e3, nodes[3 * 80];
     int legs = 4;
@@ -80,7 +82,6 @@ static double capstan(double mu, int n, double *law)
     double a[3] = { 5, 0, 5 }, b[3] = { 5, 10, 5 };
     rp_body_def bodies[3] = { rp_default_body_def(), rp_default_body_def(), rp_default_body_def() };
     /* nodes lie on the surface, radii and all: the drum is thinner by the radius */
-    double radius = 1e-3;
     assert_int_equal(rp_shape_cylinder(a, b, R - radius, &bodies[0].shape), RP_OK);
     bodies[0].name = "drum";
     bodies[0].surface = (rp_surface){ .kind = RP_FRICTIONAL, .friction = mu };
@@ -118,6 +119,7 @@ static double capstan(double mu, int n, double *law)
     for (int k = 0; k < 70; k++)
         run_steps(sim, 1);
     double ratio = rp__rod_strain_of_edge(rod, rod->edges - 1) / rp__rod_strain_of_edge(rod, 0);
+    *middle = rp__rod_strain_of_edge(rod, legs + 3 * n / 4) / rp__rod_strain_of_edge(rod, legs + n / 4);
     double t = tan(dl / 2);
     *law = pow((1 + mu * t) / (1 - mu * t), n);
     rp_sim_destroy(sim);
@@ -132,15 +134,26 @@ static double capstan(double mu, int n, double *law)
 static void test_capstan(void **state)
 {
     (void)state;
-    double law, ratio = capstan(0.3, 10, &law);
+    const double thin = 1e-3;
+    double law, middle, ratio = capstan(0.3, 10, thin, &law, &middle);
     assert_true(fabs(ratio / law - 1) < 3e-3);
     double rough = fabs(law - exp(0.3 * PI));
-    ratio = capstan(0.3, 20, &law);
+    ratio = capstan(0.3, 20, thin, &law, &middle);
     assert_true(fabs(ratio / law - 1) < 3e-3 && fabs(law - exp(0.3 * PI)) < 0.3 * rough);
-    ratio = capstan(0.5, 20, &law);
+    ratio = capstan(0.5, 20, thin, &law, &middle);
     assert_true(fabs(ratio / law - 1) < 3e-3);
-    capstan(0.3, 20, &law);
+    capstan(0.3, 20, thin, &law, &middle);
     assert_true(fabs(ratio / law - 1) > 0.3); /* control: the friction of one is not that of the other */
+}
+
+static void test_thick_rope_on_a_drum(void **state)
+{
+    (void)state;
+    const double mu = 0.3, part = 0.1;
+    double law, middle, k = (sqrt(1 / (mu * mu) + 4 * part * (1 - part)) - 1 / mu) / (2 * part);
+    capstan(mu, 40, part, &law, &middle); /* couples end where the rope leaves the drum: there the forces are others */
+    print_message("thick rope, middle half: %.4f, limp and smooth %.4f, thin %.4f\n", middle, exp(0.5 * k * PI), exp(0.5 * mu * PI));
+    assert_true(fabs(middle / exp(0.5 * k * PI) - 1) < 2e-3);
 }
 
 /* ---- stick and slip: a rod clamped at the top, vertical, pressed down on a plane; its foot begins to slide at a strain that depends on mu
@@ -191,7 +204,7 @@ static double slip_strain(double mu, int n)
     for (int k = 0; k < 1000 && found < 0; k++) {
         run_steps(sim, 1);
         double strain = speed * rp_sim_time(sim), foot = rod->velocity[4 * rod->edges];
-        if (strain > 0.003 && fabs(foot) > 1e-3 * speed && s->system.count > 0)
+        if (strain > 0.003 && fabs(foot) > 0.05 * speed && s->system.count > 0)
             found = strain;
     }
     rp_sim_destroy(sim);
@@ -578,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fibre_on_incline), cmocka_unit_test(test_capstan),
+        cmocka_unit_test(test_thick_rope_on_a_drum),
         cmocka_unit_test(test_stick_slip),       cmocka_unit_test(test_crossing_fibres_rest),
         cmocka_unit_test(test_threads_and_restarts_keep_the_bytes), cmocka_unit_test(test_no_tunnelling),
         cmocka_unit_test(test_bundle_starts_with_its_impulses),

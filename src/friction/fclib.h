@@ -4,7 +4,7 @@
 
 #include "friction/problem.h"
 
-/* Reads a problem from the bytes of a file in memory: what the fuzzer calls. */
-rp_result rp__friction_read_image(const void *data, size_t size, rp_friction **problem);
+/* Reads a problem from the bytes of a file in memory; `name` stands before every refusal. */
+rp_result rp__friction_read_image(const void *data, size_t size, const char *name, rp_friction **problem);
 
 #endif

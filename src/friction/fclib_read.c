@@ -1,112 +1,72 @@
 /* Reading problems of the FCLIB collection. Nothing in a file is believed: kinds, sizes and indices are checked before memory is
  * asked for, and every refusal names the dataset. */
 #include "friction/fclib.h"
-#include "friction/hdf5_quiet.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "hdf5/hdf5.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_LENGTH = 128, MAX_TEXT = 65536 };
+enum { NAME_LENGTH = 128 };
 
-/* True when every link of `path` under `parent` is there, and a hard one: links to other files are not followed. */
-static bool has(hid_t parent, const char *path)
+static rp_result look_for(const rp__hdf5_file *file, const char *path, bool *there)
 {
-    char part[NAME_LENGTH];
-    const char *at = path;
-    for (;;) {
-        const char *slash = strchr(at, '/');
-        size_t length = slash ? (size_t)(slash - path) : strlen(path);
-        if (length >= sizeof part)
-            return false;
-        memcpy(part, path, length);
-        part[length] = '\0';
-        H5L_info_t info;
-        if (H5Lexists(parent, part, H5P_DEFAULT) <= 0 || H5Lget_info(parent, part, &info, H5P_DEFAULT) < 0 ||
-            info.type != H5L_TYPE_HARD)
-            return false;
-        if (!slash)
-            return true;
-        at = slash + 1;
-    }
+    uint64_t object;
+    rp_result result = rp__hdf5_find(file, file->root, path, &object);
+    *there = result == RP_OK;
+    return result == RP_NOT_FOUND ? RP_OK : result;
 }
 
-/* Opens a dataset of numbers with one axis and checks its length before anybody reads it. */
-static rp_result open_numbers(hid_t parent, const char *path, hid_t *dataset, int64_t *count)
+/* Describes a list of numbers and checks its length before anybody reads it. */
+static rp_result describe_numbers(const rp__hdf5_file *file, const char *path, rp__hdf5_array *array)
 {
-    if (!has(parent, path))
+    uint64_t object;
+    rp_result result = rp__hdf5_find(file, file->root, path, &object);
+    if (result == RP_NOT_FOUND)
         return rp__base_fail(RP_BAD_FILE, "dataset %s is missing", path);
-    hid_t set = H5Dopen2(parent, path, H5P_DEFAULT);
-    if (set < 0)
-        return rp__base_fail(RP_BAD_FILE, "%s is not a dataset", path);
-    hid_t space = H5Dget_space(set), type = H5Dget_type(set), creation = H5Dget_create_plist(set);
-    H5T_class_t kind = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-    int axes = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    hssize_t length = space >= 0 ? H5Sget_simple_extent_npoints(space) : -1;
-    size_t size = type >= 0 ? H5Tget_size(type) : 0;
-    bool external = creation >= 0 && H5Pget_external_count(creation) > 0;
-    hsize_t stored = H5Dget_storage_size(set);
-    rp_result result = RP_OK;
-    if (kind != H5T_INTEGER && kind != H5T_FLOAT)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s does not hold numbers", path);
-    else if (axes < 0 || axes > 2 || length < 0 || size == 0 || size > 16)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s is not a list of numbers", path);
-    else if (external)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s keeps its numbers in another file", path);
-    else if (length > INT32_MAX)
-        result = rp__base_fail(RP_TOO_LARGE, "dataset %s claims %lld numbers: more than 2^31 - 1", path, (long long)length);
-    else if ((hsize_t)length * size > (hsize_t)1 << 22 && (hsize_t)length * size / 1024 > stored)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s claims %lld numbers but the file holds %llu bytes for it", path,
-                               (long long)length, (unsigned long long)stored);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (result != RP_OK) {
-        H5Dclose(set);
-        return result;
-    }
-    *dataset = set;
-    *count = length;
+    if (result == RP_OK)
+        result = rp__hdf5_describe(file, object, array);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "dataset %s: ", path);
+    if (array->kind != RP_HDF5_INTEGER && array->kind != RP_HDF5_REAL)
+        return rp__base_fail(RP_BAD_FILE, "dataset %s does not hold numbers", path);
+    if (array->axes > 2)
+        return rp__base_fail(RP_BAD_FILE, "dataset %s is not a list of numbers", path);
+    if (array->count > INT32_MAX)
+        return rp__base_fail(RP_TOO_LARGE, "dataset %s claims %llu numbers: more than 2^31 - 1", path, (unsigned long long)array->count);
     return RP_OK;
 }
 
 /* Reads a whole dataset; `wanted` >= 0 is the length it must have. */
-static rp_result read_numbers(hid_t parent, const char *path, hid_t type, size_t size, int64_t wanted, void **data, int64_t *count)
+static rp_result read_numbers(rp__hdf5_file *file, const char *path, rp_type type, size_t size, int64_t wanted, void **data, int64_t *count)
 {
-    hid_t set = -1;
-    int64_t length = 0;
-    RP_TRY(open_numbers(parent, path, &set, &length));
-    rp_result result = RP_OK;
-    void *values = NULL;
+    rp__hdf5_array array = { 0 };
+    RP_TRY(describe_numbers(file, path, &array));
+    int64_t length = (int64_t)array.count;
     if (wanted >= 0 && length != wanted)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s has %lld numbers: there must be %lld", path, (long long)length,
-                               (long long)wanted);
-    else if (!(values = rp__base_alloc_array((size_t)length, size)))
-        result = RP_OUT_OF_MEMORY;
-    else if (length > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        result = rp__base_fail(RP_BAD_FILE, "dataset %s cannot be read: the file is damaged", path);
-    H5Dclose(set);
-    if (result != RP_OK) {
-        rp__base_free(values);
-        return result;
+        return rp__base_fail(RP_BAD_FILE, "dataset %s has %lld numbers: there must be %lld", path, (long long)length, (long long)wanted);
+    rp_result result = rp__hdf5_load(file, &array);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "dataset %s: ", path);
+    void *values = rp__base_alloc_array((size_t)length, size);
+    if (values) {
+        rp__hdf5_numbers(&array, 0, array.count, type, values);
+        *data = values;
+        if (count)
+            *count = length;
     }
-    *data = values;
-    if (count)
-        *count = length;
-    return RP_OK;
+    rp__hdf5_release(&array);
+    return values ? RP_OK : RP_OUT_OF_MEMORY;
 }
 
-static rp_result read_integer(hid_t parent, const char *path, int64_t low, int64_t high, int64_t *value)
+static rp_result read_integer(rp__hdf5_file *file, const char *path, int64_t low, int64_t high, int64_t *value)
 {
     int64_t *data = NULL;
-    RP_TRY(read_numbers(parent, path, H5T_NATIVE_INT64, sizeof *data, 1, (void **)&data, NULL));
+    RP_TRY(read_numbers(file, path, RP_I64, sizeof *data, 1, (void **)&data, NULL));
     *value = data[0];
     rp__base_free(data);
     if (*value < low || *value > high)
@@ -115,42 +75,34 @@ static rp_result read_integer(hid_t parent, const char *path, int64_t low, int64
     return RP_OK;
 }
 
-static rp_result read_vector(hid_t parent, const char *group, const char *name, int64_t wanted, double **data, int64_t *count)
+static rp_result read_vector(rp__hdf5_file *file, const char *group, const char *name, int64_t wanted, double **data, int64_t *count)
 {
     char path[NAME_LENGTH];
     snprintf(path, sizeof path, "%s/vectors/%s", group, name);
-    return read_numbers(parent, path, H5T_NATIVE_DOUBLE, sizeof(double), wanted, (void **)data, count);
+    return read_numbers(file, path, RP_F64, sizeof(double), wanted, (void **)data, count);
 }
 
 /* A text, or NULL when there is none or it is odd: descriptions are never worth a refusal. */
-static char *read_text(hid_t parent, const char *group, const char *name)
+static rp_result read_text(rp__hdf5_file *file, const char *group, const char *name, char **text)
 {
     char path[NAME_LENGTH];
+    uint64_t object;
+    rp__hdf5_array array = { 0 };
     snprintf(path, sizeof path, "%s/info/%s", group, name);
-    if (!has(parent, path))
-        return NULL;
-    hid_t set = H5Dopen2(parent, path, H5P_DEFAULT);
-    if (set < 0)
-        return NULL;
-    hid_t type = H5Dget_type(set), space = H5Dget_space(set);
-    char *text = NULL;
-    size_t size = type >= 0 ? H5Tget_size(type) : 0;
-    if (type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && size <= MAX_TEXT &&
-        H5Sget_simple_extent_npoints(space) == 1) {
-        hid_t memory = H5Tcopy(type);
-        text = rp__base_alloc_zero(size + 1);
-        if (text && H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-            rp__base_free(text);
-            text = NULL;
-        }
-        H5Tclose(memory);
+    rp_result result = rp__hdf5_find(file, file->root, path, &object);
+    if (result == RP_OK)
+        result = rp__hdf5_describe(file, object, &array);
+    if (result == RP_OK && array.kind == RP_HDF5_TEXT && array.count == 1)
+        result = rp__hdf5_load(file, &array);
+    if (result == RP_OK && array.bytes) {
+        *text = rp__base_alloc((size_t)array.width + 1);
+        if (*text)
+            rp__hdf5_text(&array, 0, *text, (size_t)array.width + 1);
+        else
+            result = RP_OUT_OF_MEMORY;
     }
-    if (type >= 0)
-        H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
-    H5Dclose(set);
-    return text;
+    rp__hdf5_release(&array);
+    return result == RP_OUT_OF_MEMORY ? result : RP_OK;
 }
 
 typedef struct raw_matrix {
@@ -196,7 +148,7 @@ static rp_result check_indices(const raw_matrix *raw, const char *path)
     return RP_OK;
 }
 
-static rp_result read_raw(hid_t file, const char *group, const char *name, int64_t rows, int64_t columns, raw_matrix *raw)
+static rp_result read_raw(rp__hdf5_file *file, const char *group, const char *name, int64_t rows, int64_t columns, raw_matrix *raw)
 {
     char path[NAME_LENGTH], part[NAME_LENGTH + 8];
     snprintf(path, sizeof path, "%s/%s", group, name);
@@ -214,13 +166,13 @@ static rp_result read_raw(hid_t file, const char *group, const char *name, int64
                              (long long)raw->rows, (long long)raw->columns, (long long)rows, (long long)columns);
     int64_t pointers = raw->storage >= 0 ? -1 : (raw->storage == -1 ? raw->columns : raw->rows) + 1, got = 0;
     snprintf(part, sizeof part, "%s/x", path);
-    RP_TRY(read_numbers(file, part, H5T_NATIVE_DOUBLE, sizeof(double), -1, (void **)&raw->x, &raw->entries));
+    RP_TRY(read_numbers(file, part, RP_F64, sizeof(double), -1, (void **)&raw->x, &raw->entries));
     snprintf(part, sizeof part, "%s/i", path);
-    RP_TRY(read_numbers(file, part, H5T_NATIVE_INT32, sizeof(int32_t), -1, (void **)&raw->i, &got));
+    RP_TRY(read_numbers(file, part, RP_I32, sizeof(int32_t), -1, (void **)&raw->i, &got));
     if (got < raw->entries)
         raw->entries = got;
     snprintf(part, sizeof part, "%s/p", path);
-    RP_TRY(read_numbers(file, part, H5T_NATIVE_INT32, sizeof(int32_t), pointers, (void **)&raw->p, &got));
+    RP_TRY(read_numbers(file, part, RP_I32, sizeof(int32_t), pointers, (void **)&raw->p, &got));
     if (raw->storage >= 0) {
         if (got < raw->entries)
             raw->entries = got;
@@ -278,7 +230,7 @@ static rp_result to_columns(const raw_matrix *raw, const char *name, rp__frictio
     return result;
 }
 
-static rp_result read_matrix(hid_t file, const char *group, const char *name, int64_t rows, int64_t columns, rp__friction_csc *to)
+static rp_result read_matrix(rp__hdf5_file *file, const char *group, const char *name, int64_t rows, int64_t columns, rp__friction_csc *to)
 {
     raw_matrix raw;
     rp_result result = read_raw(file, group, name, rows, columns, &raw);
@@ -357,7 +309,7 @@ static rp_result create_from_w(const rp__friction_csc *w, int d, const double *q
     return result;
 }
 
-static rp_result read_local(hid_t file, int d, rp_friction **problem)
+static rp_result read_local(rp__hdf5_file *file, int d, rp_friction **problem)
 {
     double *q = NULL, *mu = NULL;
     int64_t contacts = 0;
@@ -376,9 +328,11 @@ static rp_result read_local(hid_t file, int d, rp_friction **problem)
 }
 
 /* Equality constraints are not part of the problems solved here. */
-static rp_result refuse_constraints(hid_t file)
+static rp_result refuse_constraints(rp__hdf5_file *file)
 {
-    if (!has(file, "fclib_global/G/n"))
+    bool there;
+    RP_TRY(look_for(file, "fclib_global/G/n", &there));
+    if (!there)
         return RP_OK;
     int64_t columns;
     RP_TRY(read_integer(file, "fclib_global/G/n", 0, INT32_MAX, &columns));
@@ -387,7 +341,7 @@ static rp_result refuse_constraints(hid_t file)
     return RP_OK;
 }
 
-static rp_result read_global(hid_t file, int d, rp_friction **problem)
+static rp_result read_global(rp__hdf5_file *file, int d, rp_friction **problem)
 {
     double *f = NULL, *w = NULL, *mu = NULL;
     int64_t contacts = 0, dofs = 0;
@@ -423,10 +377,13 @@ static rp_result read_global(hid_t file, int d, rp_friction **problem)
     return result;
 }
 
-static rp_result read_open_file(hid_t file, rp_friction **problem)
+static rp_result read_problem(rp__hdf5_file *file, rp_friction **problem)
 {
-    bool local = has(file, "fclib_local"), global = has(file, "fclib_global");
-    if (!local && !global && has(file, "fclib_global_rolling"))
+    bool local, global, rolling;
+    RP_TRY(look_for(file, "fclib_local", &local));
+    RP_TRY(look_for(file, "fclib_global", &global));
+    RP_TRY(look_for(file, "fclib_global_rolling", &rolling));
+    if (!local && !global && rolling)
         return rp__base_fail(RP_UNSUPPORTED, "fclib_global_rolling: contacts with rolling friction (dimension 5), which are not supported");
     if (!local && !global)
         return rp__base_fail(RP_BAD_FILE, "there is no group fclib_local and no group fclib_global: not a file of FCLIB");
@@ -437,50 +394,35 @@ static rp_result read_open_file(hid_t file, rp_friction **problem)
         return rp__base_fail(RP_BAD_FILE, "dataset %s/spacedim is %lld: it must be 2, 3 or 6", group, (long long)dimension);
     rp_friction *p = NULL;
     RP_TRY(local ? read_local(file, (int)dimension, &p) : read_global(file, (int)dimension, &p));
-    p->title = read_text(file, group, "title");
-    p->description = read_text(file, group, "description");
-    p->math = read_text(file, group, "math_info");
-    *problem = p;
-    return RP_OK;
+    rp_result result = read_text(file, group, "title", &p->title);
+    if (result == RP_OK)
+        result = read_text(file, group, "description", &p->description);
+    if (result == RP_OK)
+        result = read_text(file, group, "math_info", &p->math);
+    if (result == RP_OK)
+        *problem = p;
+    else
+        rp_friction_destroy(p);
+    return result;
 }
 
-static rp_result read_with(const char *path, hid_t access, rp_friction **problem)
+rp_result rp__friction_read_image(const void *data, size_t size, const char *name, rp_friction **problem)
 {
-    rp__friction_quiet q = rp__friction_be_quiet();
-    if (access >= 0)
-        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG); /* also what a damaged file left open inside HDF5 */
-    hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
-    rp_result result;
-    if (file < 0) {
-        result = rp__base_fail(RP_BAD_FILE, "not an HDF5 file, or a truncated one");
-    } else {
-        result = read_open_file(file, problem);
-        H5Fclose(file);
-    }
-    if (access >= 0)
-        H5Pclose(access);
-    rp__friction_speak_again(q);
-    return result == RP_OK ? RP_OK : rp__base_fail_prefix(result, "%s: ", path);
+    rp__hdf5_file file;
+    rp_result result = rp__hdf5_open(data, size, &file);
+    if (result == RP_OK)
+        result = read_problem(&file, problem);
+    return result == RP_OK ? RP_OK : rp__base_fail_prefix(result, "%s: ", name);
 }
 
 rp_result rp_friction_read(const char *path, rp_friction **problem)
 {
     if (!path || !problem)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_read: the path or the place of the result is NULL");
-    if (!rp__file_exists(path))
-        return rp__base_fail(RP_NOT_FOUND, "%s: no such file", path);
-    RP_TRY(rp__file_check_regular(path));
-    return read_with(path, H5Pcreate(H5P_FILE_ACCESS), problem);
-}
-
-rp_result rp__friction_read_image(const void *data, size_t size, rp_friction **problem)
-{
-    if (size == 0)
-        return rp__base_fail(RP_BAD_FILE, "image: it is empty");
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && (H5Pset_fapl_core(access, 65536, 0) < 0 || H5Pset_file_image(access, (void *)(uintptr_t)data, size) < 0)) {
-        H5Pclose(access);
-        access = -1;
-    }
-    return read_with("image", access, problem);
+    char *data = NULL;
+    size_t size = 0;
+    RP_TRY(rp__file_read(path, (size_t)1 << 40, &data, &size));
+    rp_result result = rp__friction_read_image(data, size, path, problem);
+    rp__base_free(data);
+    return result;
 }

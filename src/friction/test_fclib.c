@@ -300,11 +300,11 @@ static void test_foreign_and_truncated(void **state)
     assert_int_equal(rp__file_read(small_path(0), 1 << 24, &data, &size), RP_OK);
     for (size_t part = 1; part < 40; part++) { /* every cut is refused, none crashes */
         p = NULL;
-        if (rp__friction_read_image(data, size * part / 40, &p) == RP_OK)
+        if (rp__friction_read_image(data, size * part / 40, "image", &p) == RP_OK)
             fail_msg("a file cut to %zu of %zu bytes was read", size * part / 40, size);
         assert_null(p);
     }
-    assert_int_equal(rp__friction_read_image(data, size, &p), RP_OK);
+    assert_int_equal(rp__friction_read_image(data, size, "image", &p), RP_OK);
     rp_friction_destroy(p);
     rp__base_free(data);
 }
@@ -356,7 +356,7 @@ static void test_damaged(void **state)
             data[at[k]] = (char)rp__random_bits(6, number, 10 + (uint64_t)k);
         }
         rp_friction *p = NULL;
-        if (rp__friction_read_image(data, size, &p) == RP_OK) {
+        if (rp__friction_read_image(data, size, "image", &p) == RP_OK) {
             for (int64_t i = 0; i < p->contacts * p->dimension; i++)
                 assert_true(isfinite(p->b[i]));
             rp_friction_destroy(p);

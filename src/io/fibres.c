@@ -4,6 +4,7 @@
 #include "io/convert.h"
 #include "io/hdf5_file.h"
 #include "io/io.h"
+#include "io/source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,41 +125,47 @@ static rp_result check(const rp_fibres_view *v, const char *path)
     return RP_OK;
 }
 
-static rp_result read_all(hid_t file, const char *path, rp_fibres_frame *out)
+static rp_result read_all(rp__io_source *source, rp_fibres_frame *out)
 {
+    const char *path = source->path;
     int64_t nodes = 0, count = 0;
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/NumberOfPoints", false, RP_I64, 1, &nodes));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/Lines/NumberOfCells", false, RP_I64, 1, &count));
-    if (nodes < 2 || count < 1 || nodes > ((int64_t)1 << 31) || count > nodes / 2)
+    uint64_t vtk;
+    rp_result result = rp__hdf5_find(&source->file, source->file.root, "VTKHDF", &vtk);
+    if (result != RP_OK)
+        return result == RP_NOT_FOUND ? rp__base_fail(RP_BAD_FILE, "%s: there are no fibres in it", path) : rp__io_source_failed(source, result);
+    RP_TRY(rp__io_source_numbers(source, vtk, "NumberOfPoints", RP_I64, 1, &nodes));
+    RP_TRY(rp__io_source_numbers(source, vtk, "Lines/NumberOfCells", RP_I64, 1, &count));
+    if (nodes < 2 || count < 1 || nodes > INT64_MAX / 64 || count > nodes / 2)
         return rp__base_fail(RP_BAD_FILE, "%s: %lld fibres with %lld nodes make no sense", path, (long long)count, (long long)nodes);
+    rp__hdf5_array points; /* first of all: a file that holds so many nodes is worth the memory */
+    RP_TRY(rp__io_source_load(source, vtk, "Points", 3 * nodes, &points));
     double *p = rp__base_alloc_array((size_t)(8 * nodes + 2 * (count + 1)), sizeof *p);
+    if (p)
+        rp__hdf5_numbers(&points, 0, points.count, RP_F64, p);
+    rp__hdf5_release(&points);
     if (!p)
         return RP_OUT_OF_MEMORY;
     out->storage = p;
     double *position = p, *velocity = position + 3 * nodes, *radius = velocity + 3 * nodes, *tension = radius + nodes;
     int64_t *first = (int64_t *)(void *)(tension + nodes);
     int32_t *kind = (int32_t *)(void *)(first + count + 1);
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/Points", false, RP_F64, 3 * nodes, position));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/PointData/velocity", false, RP_F64, 3 * nodes, velocity));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/PointData/radius", false, RP_F64, nodes, radius));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/PointData/tension", false, RP_F64, nodes, tension));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/Lines/Offsets", false, RP_I64, count + 1, first));
-    RP_TRY(rp__io_h5_get(file, path, "/VTKHDF/CellData/kind", false, RP_I32, count, kind));
+    RP_TRY(rp__io_source_numbers(source, vtk, "PointData/velocity", RP_F64, 3 * nodes, velocity));
+    RP_TRY(rp__io_source_numbers(source, vtk, "PointData/radius", RP_F64, nodes, radius));
+    RP_TRY(rp__io_source_numbers(source, vtk, "PointData/tension", RP_F64, nodes, tension));
+    RP_TRY(rp__io_source_numbers(source, vtk, "Lines/Offsets", RP_I64, count + 1, first));
+    RP_TRY(rp__io_source_numbers(source, vtk, "CellData/kind", RP_I32, count, kind));
     out->view = (rp_fibres_view){ count, nodes, first, kind, position, velocity, radius, tension };
-    hid_t group = H5Gopen2(file, "VTKHDF", H5P_DEFAULT);
-    rp_result result = rp__io_h5_get(group, path, "time", true, RP_F64, 1, &out->time);
-    H5Gclose(group);
-    RP_TRY(result);
+    RP_TRY(rp__io_source_attribute(source, vtk, "time", RP_F64, 1, &out->time));
     return check(&out->view, path);
 }
 
 rp_result rp_fibres_read(const char *path, rp_fibres_frame *out)
 {
-    rp__io_h5 h;
+    rp__io_source source;
     memset(out, 0, sizeof *out);
-    RP_TRY(rp__io_h5_open(&h, path));
-    rp_result result = read_all(h.file, path, out);
-    rp__io_h5_drop(&h);
+    RP_TRY(rp__io_source_open(&source, path));
+    rp_result result = read_all(&source, out);
+    rp__io_source_close(&source);
     if (result != RP_OK)
         rp_fibres_free(out);
     return result;

@@ -1,8 +1,8 @@
 /* Frames back into planar arrays. Every size is checked against what the file can hold before memory is asked for. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/hdf5_file.h"
 #include "io/io.h"
+#include "io/source.h"
 
 #include <string.h>
 
@@ -14,8 +14,7 @@ size_t rp__io_type_size(rp_type type)
 }
 
 typedef struct reader {
-    rp__io_h5 *h;
-    const char *path;
+    rp__io_source *source;
     rp_frame *frame;
     rp__arena *arena;
     int capacity;
@@ -28,20 +27,23 @@ static void *take(reader *r, size_t count, size_t size)
 
 static rp_result damaged(const reader *r, const char *name, const char *what)
 {
-    return rp__base_fail(RP_BAD_FILE, "%s: '%s' %s", r->path, name, what);
+    return rp__base_fail(RP_BAD_FILE, "%s: '%s' %s", r->source->path, name, what);
+}
+
+/* The object of a name; one that is not there is a frame without something that it must have. */
+static rp_result find(const reader *r, uint64_t from, const char *name, uint64_t *object)
+{
+    rp_result result = rp__hdf5_find(&r->source->file, from, name, object);
+    return result == RP_NOT_FOUND ? damaged(r, name, "is missing") : rp__io_source_failed(r->source, result);
 }
 
 /* Our type for one of HDF5's: false for texts and such. */
-static bool find_type(hid_t dataset, rp_type *type)
+static bool find_type(const rp__hdf5_array *array, rp_type *type)
 {
-    hid_t found = H5Dget_type(dataset);
-    H5T_class_t kind = H5Tget_class(found);
-    size_t size = H5Tget_size(found);
-    H5Tclose(found);
-    if (kind == H5T_FLOAT)
-        *type = size > 4 ? RP_F64 : RP_F32;
-    else if (kind == H5T_INTEGER)
-        *type = size > 4 ? RP_I64 : RP_I32;
+    if (array->kind == RP_HDF5_REAL)
+        *type = array->width > 4 ? RP_F64 : RP_F32;
+    else if (array->kind == RP_HDF5_INTEGER)
+        *type = array->width > 4 ? RP_I64 : RP_I32;
     else
         return false;
     return true;
@@ -66,181 +68,160 @@ static void scatter(const rp_field_info *info, const void *rows, int64_t first, 
     }
 }
 
-static rp_result read_rows(reader *r, hid_t dataset, hid_t space, const rp_field_info *info, int64_t total, void *data)
+static rp_result read_rows(const rp__hdf5_array *array, const rp_field_info *info, int64_t total, void *data)
 {
     void *rows = rp__base_alloc_array((size_t)(total < BLOCK ? total : BLOCK), (size_t)info->components * sizeof(double));
     if (!rows)
         return RP_OUT_OF_MEMORY;
-    rp_result result = RP_OK;
-    int rank = H5Sget_simple_extent_ndims(space);
-    for (int64_t i = 0; i < total && result == RP_OK; i += BLOCK) {
+    uint64_t columns = (uint64_t)info->components;
+    for (int64_t i = 0; i < total; i += BLOCK) {
         int64_t count = total - i < BLOCK ? total - i : BLOCK;
-        hsize_t start[2] = { (hsize_t)i, 0 }, size[2] = { (hsize_t)count, (hsize_t)info->components };
-        hid_t memory = H5Screate_simple(rank, size, NULL);
-        if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
-            H5Dread(dataset, rp__io_h5_memory_type(info->type), memory, space, H5P_DEFAULT, rows) < 0)
-            result = rp__io_h5_failed(RP_BAD_FILE, r->path, "reading", info->name);
-        else
-            scatter(info, rows, i, count, total, data);
-        H5Sclose(memory);
+        rp__hdf5_numbers(array, (uint64_t)i * columns, (uint64_t)count * columns, info->type, rows);
+        scatter(info, rows, i, count, total, data);
     }
     rp__base_free(rows);
-    return result;
+    return RP_OK;
 }
 
-static char *read_unit(reader *r, hid_t dataset)
+static rp_result read_unit(reader *r, uint64_t object, const char **unit)
 {
     char text[64] = "";
-    if (H5Aexists(dataset, "unit") > 0) {
-        hid_t attribute = H5Aopen(dataset, "unit", H5P_DEFAULT), type = H5Tcopy(H5T_C_S1);
-        hid_t found = H5Aget_type(attribute), space = H5Aget_space(attribute);
-        if (H5Tget_class(found) == H5T_STRING && H5Tis_variable_str(found) == 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-            H5Tset_size(type, sizeof text - 1) >= 0 && H5Aread(attribute, type, text) < 0)
-            text[0] = '\0';
-        H5Sclose(space);
-        H5Tclose(found);
-        H5Tclose(type);
-        H5Aclose(attribute);
-    }
+    rp__hdf5_array array;
+    rp_result result = rp__hdf5_attribute(&r->source->file, object, "unit", &array);
+    if (result == RP_OUT_OF_MEMORY)
+        return result;
+    if (result == RP_OK && array.kind == RP_HDF5_TEXT && array.count == 1)
+        rp__hdf5_text(&array, 0, text, sizeof text);
     char *copy = take(r, strlen(text) + 1, 1);
-    return copy ? strcpy(copy, text) : NULL;
+    *unit = copy ? strcpy(copy, text) : NULL;
+    return copy ? RP_OK : RP_OUT_OF_MEMORY;
 }
 
-static rp_result read_dataset(reader *r, hid_t dataset, const char *name, const char *as)
+/* What the field is, and room for its numbers. */
+static rp_result prepare(reader *r, uint64_t object, const rp__hdf5_array *array, const char *as, size_t length, rp_field_info *info, void **data)
+{
+    char *name = take(r, length + 1, 1);
+    if (!name)
+        return RP_OUT_OF_MEMORY;
+    memcpy(name, as, length);
+    name[length] = '\0';
+    info->name = name;
+    info->components = array->axes == 2 ? (int)array->dims[1] : 1;
+    info->saved = 1;
+    RP_TRY(read_unit(r, object, &info->unit));
+    *data = take(r, (size_t)array->count, rp__io_type_size(info->type));
+    return *data ? RP_OK : RP_OUT_OF_MEMORY;
+}
+
+static rp_result read_array(reader *r, uint64_t object, const char *as, size_t length)
 {
     rp_frame *frame = r->frame;
     rp_field_info info = { 0 };
-    hid_t space = H5Dget_space(dataset);
-    hsize_t dims[2] = { 0, 1 };
-    int rank = H5Sget_simple_extent_ndims(space);
-    rp_result result = RP_OK;
-    if (rank < 1 || rank > 2 || H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] < 1 || dims[1] > 9)
-        result = damaged(r, name, "has a shape that no field has");
-    else if (!find_type(dataset, &info.type))
-        result = damaged(r, name, "does not hold numbers");
-    else if (dims[0] != (hsize_t)frame->count)
-        result = damaged(r, name, "has another number of rows than there are particles");
-    else if (dims[0] > (hsize_t)INT64_MAX / 128 || !rp__io_h5_plausible(dataset, dims[0] * dims[1] * rp__io_type_size(info.type)))
-        result = damaged(r, name, "claims more numbers than the file holds");
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)length, as);
+    if (frame->field_count == r->capacity)
+        return rp__base_fail(RP_BAD_FILE, "%s has more than %d fields", r->source->path, r->capacity);
+    rp__hdf5_array array;
+    rp_result result = rp__hdf5_describe(&r->source->file, object, &array);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "%s: '%s': ", r->source->path, name);
+    if (array.axes < 1 || array.axes > 2 || (array.axes == 2 && (array.dims[1] < 1 || array.dims[1] > 9)))
+        return damaged(r, name, "has a shape that no field has");
+    if (!find_type(&array, &info.type))
+        return damaged(r, name, "does not hold numbers");
+    if (array.dims[0] != (uint64_t)frame->count)
+        return damaged(r, name, "has another number of rows than there are particles");
+    result = rp__hdf5_load(&r->source->file, &array);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "%s: '%s' ", r->source->path, name);
     void *data = NULL;
-    if (result == RP_OK) {
-        char *copy = take(r, strlen(as) + 1, 1);
-        info.components = (int)dims[1];
-        info.name = copy;
-        info.unit = read_unit(r, dataset);
-        info.saved = 1;
-        data = take(r, (size_t)(dims[0] * dims[1]), rp__io_type_size(info.type));
-        if (!copy || !info.unit || !data)
-            result = RP_OUT_OF_MEMORY;
-        else
-            strcpy(copy, as);
-    }
+    result = prepare(r, object, &array, as, length, &info, &data);
     if (result == RP_OK)
-        result = read_rows(r, dataset, space, &info, frame->count, data);
+        result = read_rows(&array, &info, frame->count, data);
+    rp__hdf5_release(&array);
     if (result == RP_OK)
         frame->fields[frame->field_count++] = (rp_field_view){ info, data, frame->count, frame->count };
-    H5Sclose(space);
     return result;
 }
 
-static rp_result read_named(reader *r, hid_t group, const char *name, const char *as)
+static rp_result read_point_data(reader *r, uint64_t vtk)
 {
-    if (r->frame->field_count == r->capacity)
-        return rp__base_fail(RP_BAD_FILE, "%s has more than %d fields", r->path, r->capacity);
-    H5O_info_t object;
-    if (H5Oget_info_by_name(group, name, &object, H5P_DEFAULT) < 0 || object.type != H5O_TYPE_DATASET)
-        return damaged(r, name, "is no array");
-    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    if (dataset < 0)
-        return rp__io_h5_failed(RP_BAD_FILE, r->path, "reading", name);
-    rp_result result = read_dataset(r, dataset, name, as);
-    H5Dclose(dataset);
-    return result;
-}
-
-static rp_result read_point_data(reader *r)
-{
-    hid_t group = H5Gopen2(r->h->file, "/VTKHDF/PointData", H5P_DEFAULT);
-    if (group < 0)
-        return damaged(r, "/VTKHDF/PointData", "is missing");
-    H5G_info_t info = { .nlinks = 0 };
-    rp_result result = RP_OK;
-    if (H5Gget_info(group, &info) < 0)
-        result = damaged(r, "/VTKHDF/PointData", "cannot be listed");
-    for (hsize_t i = 0; i < info.nlinks && result == RP_OK; i++) {
-        char name[256] = "";
-        ssize_t length = H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
-        if (length <= 0 || length >= (ssize_t)sizeof name)
-            result = damaged(r, "/VTKHDF/PointData", "has a field without a usable name");
+    uint64_t group;
+    rp__hdf5_links links;
+    RP_TRY(find(r, vtk, "PointData", &group));
+    rp_result result = rp__io_source_failed(r->source, rp__hdf5_list(&r->source->file, group, &links));
+    if (result != RP_OK)
+        return result;
+    for (int64_t i = 0; i < links.count && result == RP_OK; i++) {
+        const rp__hdf5_link *link = &links.link[i];
+        if (link->length == 0 || link->length >= 256 || memchr(link->name, '\0', link->length))
+            result = damaged(r, "PointData", "has a field without a usable name");
         else
-            result = read_named(r, group, name, name);
+            result = read_array(r, link->object, link->name, link->length);
     }
-    H5Gclose(group);
+    rp__hdf5_links_free(&links);
     return result;
 }
 
-static rp_result read_facts(reader *r, hid_t repose)
+static rp_result read_facts(reader *r, uint64_t repose)
 {
     rp_frame *frame = r->frame;
     int64_t dim = 0;
-    RP_TRY(rp__io_h5_get(repose, r->path, "time", true, RP_F64, 1, &frame->time));
-    RP_TRY(rp__io_h5_get(repose, r->path, "frame", true, RP_I64, 1, &frame->index));
-    RP_TRY(rp__io_h5_get(repose, r->path, "step", true, RP_I64, 1, &frame->step));
-    RP_TRY(rp__io_h5_get(repose, r->path, "dim", true, RP_I64, 1, &dim));
-    RP_TRY(rp__io_h5_get(repose, r->path, "cell_size", true, RP_F64, 1, &frame->cell_size));
-    RP_TRY(rp__io_h5_get(repose, r->path, "frame_rate", true, RP_F64, 1, &frame->frame_rate));
-    RP_TRY(rp__io_h5_get(repose, r->path, "lower", true, RP_F64, 3, frame->lower));
-    RP_TRY(rp__io_h5_get(repose, r->path, "upper", true, RP_F64, 3, frame->upper));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "time", RP_F64, 1, &frame->time));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "frame", RP_I64, 1, &frame->index));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "step", RP_I64, 1, &frame->step));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "dim", RP_I64, 1, &dim));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "cell_size", RP_F64, 1, &frame->cell_size));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "frame_rate", RP_F64, 1, &frame->frame_rate));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "lower", RP_F64, 3, frame->lower));
+    RP_TRY(rp__io_source_attribute(r->source, repose, "upper", RP_F64, 3, frame->upper));
     if (dim != 2 && dim != 3)
         return damaged(r, "dim", "is neither 2 nor 3");
     frame->dim = (int)dim;
-    return rp__io_h5_get(r->h->file, r->path, "/VTKHDF/NumberOfPoints", false, RP_I64, 1, &frame->count);
+    return RP_OK;
 }
 
-static rp_result read_body_column(reader *r, hid_t group, const char *name, size_t offset, int width, double *scratch)
+static rp_result read_body_column(reader *r, uint64_t group, const char *name, size_t offset, int width, double *scratch)
 {
     rp_frame *frame = r->frame;
-    RP_TRY(rp__io_h5_get(group, r->path, name, false, RP_F64, (int64_t)frame->body_count * width, scratch));
+    RP_TRY(rp__io_source_numbers(r->source, group, name, RP_F64, (int64_t)frame->body_count * width, scratch));
     for (int b = 0; b < frame->body_count; b++)
         memcpy((char *)&frame->bodies[b] + offset, scratch + b * width, (size_t)width * sizeof *scratch);
     return RP_OK;
 }
 
-static rp_result read_names(reader *r, hid_t group)
+static rp_result take_names(reader *r, const rp__hdf5_array *array)
 {
-    hid_t dataset = H5Dopen2(group, "name", H5P_DEFAULT);
-    if (dataset < 0)
-        return damaged(r, "REPOSE/bodies/name", "is missing");
-    hid_t space = H5Dget_space(dataset), found = H5Dget_type(dataset), type = H5Tcopy(H5T_C_S1);
-    hssize_t count = H5Sget_simple_extent_npoints(space);
-    rp_result result = RP_OK;
     rp_frame *frame = r->frame;
-    if (count < 1 || count > MAX_BODIES || H5Tget_class(found) != H5T_STRING || H5Tis_variable_str(found) != 0 ||
-        !rp__io_h5_plausible(dataset, (hsize_t)count))
-        result = damaged(r, "REPOSE/bodies/name", "is no list of names");
-    if (result == RP_OK) {
-        frame->body_names = take(r, (size_t)count, sizeof frame->body_names[0]);
-        frame->bodies = take(r, (size_t)count, sizeof *frame->bodies);
-        if (!frame->body_names || !frame->bodies)
-            result = RP_OUT_OF_MEMORY;
-        else if (H5Tset_size(type, sizeof frame->body_names[0]) < 0 ||
-                 H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, frame->body_names) < 0)
-            result = rp__io_h5_failed(RP_BAD_FILE, r->path, "reading", "REPOSE/bodies/name");
-    }
-    if (result == RP_OK) {
-        memset(frame->bodies, 0, (size_t)count * sizeof *frame->bodies);
-        for (int b = 0; b < count; b++)
-            frame->body_names[b][sizeof frame->body_names[0] - 1] = '\0';
-        frame->body_count = (int)count;
-    }
-    H5Tclose(type);
-    H5Tclose(found);
-    H5Sclose(space);
-    H5Dclose(dataset);
+    frame->body_names = take(r, (size_t)array->count, sizeof frame->body_names[0]);
+    frame->bodies = take(r, (size_t)array->count, sizeof *frame->bodies);
+    if (!frame->body_names || !frame->bodies)
+        return RP_OUT_OF_MEMORY;
+    memset(frame->bodies, 0, (size_t)array->count * sizeof *frame->bodies);
+    memset(frame->body_names, 0, (size_t)array->count * sizeof frame->body_names[0]); /* other formats write them whole */
+    frame->body_count = (int)array->count;
+    for (int b = 0; b < frame->body_count; b++)
+        rp__hdf5_text(array, (uint64_t)b, frame->body_names[b], sizeof frame->body_names[b]);
+    return RP_OK;
+}
+
+static rp_result read_names(reader *r, uint64_t group)
+{
+    uint64_t object;
+    rp__hdf5_array array;
+    RP_TRY(find(r, group, "name", &object));
+    RP_TRY(rp__io_source_failed(r->source, rp__hdf5_describe(&r->source->file, object, &array)));
+    if (array.count < 1 || array.count > MAX_BODIES || array.kind != RP_HDF5_TEXT)
+        return damaged(r, "bodies/name", "is no list of names");
+    rp_result result = rp__hdf5_load(&r->source->file, &array);
+    if (result != RP_OK)
+        return rp__base_fail_prefix(result, "%s: 'bodies/name' ", r->source->path);
+    result = take_names(r, &array);
+    rp__hdf5_release(&array);
     return result;
 }
 
-static rp_result read_body_states(reader *r, hid_t group)
+static rp_result read_body_states(reader *r, uint64_t group)
 {
     rp_frame *frame = r->frame;
     double *scratch = take(r, (size_t)frame->body_count * 4, sizeof *scratch);
@@ -253,7 +234,7 @@ static rp_result read_body_states(reader *r, hid_t group)
     RP_TRY(read_body_column(r, group, "force", offsetof(rp_body_state, force), 3, scratch));
     RP_TRY(read_body_column(r, group, "torque", offsetof(rp_body_state, torque), 3, scratch));
     RP_TRY(read_body_column(r, group, "mass", offsetof(rp_body_state, mass), 1, scratch));
-    RP_TRY(rp__io_h5_get(group, r->path, "present", false, RP_F64, frame->body_count, scratch));
+    RP_TRY(rp__io_source_numbers(r->source, group, "present", RP_F64, frame->body_count, scratch));
     for (int b = 0; b < frame->body_count; b++)
         frame->bodies[b].present = scratch[b] != 0;
     return RP_OK;
@@ -261,54 +242,53 @@ static rp_result read_body_states(reader *r, hid_t group)
 
 static rp_result read_repose(reader *r)
 {
-    hid_t repose = H5Gopen2(r->h->file, "/REPOSE", H5P_DEFAULT);
-    if (repose < 0)
-        return rp__base_fail(RP_BAD_FILE, "%s is an HDF5 file but no frame of Repose: it has no group REPOSE", r->path);
-    rp_result result = read_facts(r, repose);
-    if (result == RP_OK && H5Lexists(repose, "bodies", H5P_DEFAULT) > 0) {
-        hid_t group = H5Gopen2(repose, "bodies", H5P_DEFAULT);
-        result = group >= 0 ? read_names(r, group) : damaged(r, "REPOSE/bodies", "is no group");
-        if (result == RP_OK)
-            result = read_body_states(r, group);
-        if (group >= 0)
-            H5Gclose(group);
-    }
-    H5Gclose(repose);
-    return result;
+    const rp__hdf5_file *file = &r->source->file;
+    uint64_t repose, bodies;
+    rp_result result = rp__hdf5_find(file, file->root, "REPOSE", &repose);
+    if (result == RP_NOT_FOUND)
+        return rp__base_fail(RP_BAD_FILE, "%s is an HDF5 file but no frame of Repose: it has no group REPOSE", r->source->path);
+    RP_TRY(rp__io_source_failed(r->source, result));
+    RP_TRY(read_facts(r, repose));
+    result = rp__hdf5_find(file, repose, "bodies", &bodies);
+    if (result == RP_NOT_FOUND)
+        return RP_OK;
+    RP_TRY(rp__io_source_failed(r->source, result));
+    RP_TRY(read_names(r, bodies));
+    return read_body_states(r, bodies);
 }
 
 static rp_result read_all(reader *r)
 {
+    uint64_t vtk, points;
     RP_TRY(read_repose(r));
     r->capacity = MAX_FIELDS;
     r->frame->fields = take(r, MAX_FIELDS, sizeof *r->frame->fields);
     if (!r->frame->fields)
         return RP_OUT_OF_MEMORY;
-    hid_t vtk = H5Gopen2(r->h->file, "/VTKHDF", H5P_DEFAULT);
-    if (vtk < 0)
-        return damaged(r, "/VTKHDF", "is missing");
-    rp_result result = read_named(r, vtk, "Points", "position");
-    H5Gclose(vtk);
-    if (result == RP_OK && r->frame->fields[0].info.components != 3)
-        result = damaged(r, "Points", "does not have three columns");
-    return result == RP_OK ? read_point_data(r) : result;
+    RP_TRY(find(r, r->source->file.root, "VTKHDF", &vtk));
+    RP_TRY(rp__io_source_numbers(r->source, vtk, "NumberOfPoints", RP_I64, 1, &r->frame->count));
+    RP_TRY(find(r, vtk, "Points", &points));
+    RP_TRY(read_array(r, points, "position", strlen("position")));
+    if (r->frame->fields[0].info.components != 3)
+        return damaged(r, "Points", "does not have three columns");
+    return read_point_data(r, vtk);
 }
 
 rp_result rp_frame_read(const char *path, rp_frame *out)
 {
     memset(out, 0, sizeof *out);
-    rp__io_h5 h;
-    RP_TRY(rp__io_h5_open(&h, path));
+    rp__io_source source;
+    RP_TRY(rp__io_source_open(&source, path));
     rp_frame frame = { 0 };
     rp__arena *arena = RP_NEW(rp__arena);
     rp_result result = RP_OUT_OF_MEMORY;
     if (arena) {
         rp__arena_init(arena, 4096);
         frame.storage = arena;
-        reader r = { &h, path, &frame, arena, 0 };
+        reader r = { &source, &frame, arena, 0 };
         result = read_all(&r);
     }
-    rp__io_h5_drop(&h);
+    rp__io_source_close(&source);
     if (result == RP_OK)
         *out = frame;
     else

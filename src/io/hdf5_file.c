@@ -5,7 +5,6 @@
 #include "io/io.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- messages ---- */
@@ -169,32 +168,6 @@ void rp__io_h5_drop(rp__io_h5 *h)
     rp__io_h5_restore(h);
 }
 
-rp_result rp__io_h5_open(rp__io_h5 *h, const char *path)
-{
-    memset(h, 0, sizeof *h);
-    h->file = -1;
-    RP_TRY(rp__file_check_regular(path));
-    FILE *probe = fopen(path, "rb");
-    if (!probe)
-        return rp__base_fail(errno == ENOENT ? RP_NOT_FOUND : RP_IO_ERROR, "cannot open %s: %s", path, strerror(errno));
-    fclose(probe);
-    RP_TRY(rp__io_verify_frame(path, false)); /* HDF5 itself ends the program on some damaged files */
-    rp__io_h5_quiet(h);
-    htri_t is = H5Fis_hdf5(path);
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (is > 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0) /* nothing of a damaged file stays open */
-        h->file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    H5Pclose(access);
-    if (h->file >= 0)
-        return RP_OK;
-    rp_result result = is > 0 ? rp__base_fail(RP_BAD_FILE, "%s cannot be read: it begins as an HDF5 file, but it is cut short or "
-                                            "damaged",
-                                            path)
-                              : rp__base_fail(RP_BAD_FILE, "%s is not an HDF5 file, so no frame (.vtkhdf)", path);
-    rp__io_h5_restore(h);
-    return result;
-}
-
 /* ---- numbers ---- */
 
 hid_t rp__io_h5_file_type(rp_type type)
@@ -255,51 +228,4 @@ rp_result rp__io_h5_put_text(hid_t where, const char *path, const char *name, co
     H5Sclose(space);
     H5Tclose(type);
     return fine ? RP_OK : rp__io_h5_failed(RP_IO_ERROR, path, "writing", name);
-}
-
-/* Deflate makes at best 1 byte of about 1032. HDF5 makes room for a whole chunk, whatever the file says of its size. */
-bool rp__io_h5_plausible(hid_t dataset, hsize_t bytes)
-{
-    hid_t properties = H5Dget_create_plist(dataset), file = H5Iget_file_id(dataset), type = H5Dget_type(dataset);
-    hsize_t stored = H5Dget_storage_size(dataset), size = 0, factor = 1, chunk[H5S_MAX_RANK];
-    if (H5Pget_layout(properties) == H5D_CHUNKED) {
-        int rank = H5Pget_chunk(properties, H5S_MAX_RANK, chunk);
-        double of_chunk = (double)H5Tget_size(type);
-        for (int i = 0; i < rank; i++)
-            of_chunk *= (double)chunk[i];
-        factor = 1100;
-        if (bytes > 0 && of_chunk > (double)bytes)
-            bytes = (hsize_t)fmin(of_chunk, 1e18);
-    }
-    bool fits = H5Fget_filesize(file, &size) >= 0 && stored <= size;
-    H5Tclose(type);
-    H5Fclose(file);
-    H5Pclose(properties);
-    return fits && stored >= bytes / factor;
-}
-
-rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int64_t count,
-                        void *data)
-{
-    hid_t object = attribute ? H5Aopen(where, name, H5P_DEFAULT) : H5Dopen2(where, name, H5P_DEFAULT);
-    if (object < 0)
-        return rp__base_fail(RP_BAD_FILE, "%s is no frame of Repose: it has no '%s'", path, name);
-    hid_t space = attribute ? H5Aget_space(object) : H5Dget_space(object);
-    hid_t found = attribute ? H5Aget_type(object) : H5Dget_type(object);
-    H5T_class_t kind = H5Tget_class(found);
-    rp_result result = RP_OK;
-    if (H5Sget_simple_extent_npoints(space) != count || (kind != H5T_FLOAT && kind != H5T_INTEGER))
-        result = rp__base_fail(RP_BAD_FILE, "%s: '%s' does not hold %lld numbers", path, name, (long long)count);
-    else if (!attribute && !rp__io_h5_plausible(object, (hsize_t)count * H5Tget_size(found)))
-        result = rp__base_fail(RP_BAD_FILE, "%s: '%s' claims more numbers than the file holds", path, name);
-    else if ((attribute ? H5Aread(object, rp__io_h5_memory_type(type), data)
-                        : H5Dread(object, rp__io_h5_memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data)) < 0)
-        result = rp__io_h5_failed(RP_BAD_FILE, path, "reading", name);
-    H5Tclose(found);
-    H5Sclose(space);
-    if (attribute)
-        H5Aclose(object);
-    else
-        H5Dclose(object);
-    return result;
 }

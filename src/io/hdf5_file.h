@@ -1,4 +1,4 @@
-/* HDF5 files that appear whole or not at all, and the few calls frames need. */
+/* HDF5 files that are written whole or not at all, by the library of HDF5. They are read without it: source.h. */
 #ifndef RP_IO_HDF5_FILE_H
 #define RP_IO_HDF5_FILE_H
 
@@ -31,8 +31,6 @@ void rp__io_h5_drop(rp__io_h5 *h); /* safe after commit */
 
 rp_result rp__io_h5_result(const rp__io_h5 *h, rp_result result); /* RP_OUT_OF_MEMORY when that was the reason */
 
-rp_result rp__io_h5_open(rp__io_h5 *h, const char *path); /* for reading; rp__io_h5_drop closes it */
-
 /* Leaves "PATH: DOING NAME failed (what HDF5 said)" and returns `code`. */
 rp_result rp__io_h5_failed(rp_result code, const char *path, const char *doing, const char *name);
 
@@ -43,10 +41,5 @@ hid_t rp__io_h5_memory_type(rp_type type);
 rp_result rp__io_h5_put(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int rank,
                         const hsize_t *dims, const void *data);
 rp_result rp__io_h5_put_text(hid_t where, const char *path, const char *name, const char *text); /* attribute */
-/* Whether what is stored for a dataset can be that many bytes, and whether HDF5 can read it with memory in proportion to the file. */
-bool rp__io_h5_plausible(hid_t dataset, hsize_t bytes);
-/* Exactly `count` numbers, converted to `type`; RP_BAD_FILE otherwise. */
-rp_result rp__io_h5_get(hid_t where, const char *path, const char *name, bool attribute, rp_type type, int64_t count,
-                        void *data);
 
 #endif

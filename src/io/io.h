@@ -44,8 +44,8 @@ uint32_t rp__io_crc32_ref(uint32_t crc, const void *data, size_t size);
 /* The end of a frame file: a mark and the CRC-64 of all bytes before it. HDF5 does not look beyond its own end. */
 enum { RP_IO_SEAL = 16 };
 void rp__io_seal(const void *data, size_t size, unsigned char seal[RP_IO_SEAL]);
-/* Whether the bytes of a frame agree with the checksum at its end. One that has none (changed by another program) is refused when it is needed. */
-rp_result rp__io_verify_frame(const char *path, bool needed);
+/* Whether the bytes of a frame agree with the checksum at their end. One that has none (changed by another program) is refused when it is needed. */
+rp_result rp__io_verify_seal(const char *path, const char *data, size_t size, bool needed);
 
 /* ---- meshes and images of a run ---- */
 

@@ -17,21 +17,24 @@ void rp__io_seal(const void *data, size_t size, unsigned char seal[RP_IO_SEAL])
         seal[8 + i] = (unsigned char)(checksum >> 8 * i);
 }
 
-rp_result rp__io_verify_frame(const char *path, bool needed)
+rp_result rp__io_verify_seal(const char *path, const char *data, size_t size, bool needed)
+{
+    unsigned char seal[RP_IO_SEAL];
+    if (size < RP_IO_SEAL || memcmp(data + size - RP_IO_SEAL, mark, sizeof mark) != 0)
+        return needed ? rp__base_fail(RP_BAD_FILE, "%s has no checksum at its end: it is cut short, or was written by another program", path)
+                      : RP_OK;
+    rp__io_seal(data, size - RP_IO_SEAL, seal);
+    return memcmp(data + size - RP_IO_SEAL, seal, RP_IO_SEAL) == 0
+               ? RP_OK
+               : rp__base_fail(RP_BAD_FILE, "%s does not agree with its checksum: it is damaged or was changed", path);
+}
+
+static rp_result verify_frame(const char *path)
 {
     char *data = NULL;
     size_t size = 0;
-    unsigned char seal[RP_IO_SEAL];
     RP_TRY(rp__file_read(path, (size_t)1 << 40, &data, &size));
-    rp_result result = RP_OK;
-    bool sealed = size >= RP_IO_SEAL && memcmp(data + size - RP_IO_SEAL, mark, sizeof mark) == 0;
-    if (!sealed && needed)
-        result = rp__base_fail(RP_BAD_FILE, "%s has no checksum at its end: it is cut short, or was written by another program", path);
-    if (sealed) {
-        rp__io_seal(data, size - RP_IO_SEAL, seal);
-        if (memcmp(data + size - RP_IO_SEAL, seal, RP_IO_SEAL) != 0)
-            result = rp__base_fail(RP_BAD_FILE, "%s does not agree with its checksum: it is damaged or was changed", path);
-    }
+    rp_result result = rp__io_verify_seal(path, data, size, true);
     rp__base_free(data);
     return result;
 }
@@ -59,7 +62,7 @@ static rp_result verify_frames(tally *t, const char *folder, const char *prefix)
     rp_result result = inside ? rp__io_list_make(&list, inside, prefix, RP_IO_FRAME_SUFFIX) : RP_OUT_OF_MEMORY;
     for (int64_t i = 0; i < list.count && result == RP_OK; i++) {
         char *path = rp__io_frame_path(folder, prefix, list.numbers[i]);
-        result = path ? count(t, rp__io_verify_frame(path, true)) : RP_OUT_OF_MEMORY;
+        result = path ? count(t, verify_frame(path)) : RP_OUT_OF_MEMORY;
         rp__base_free(path);
     }
     rp__io_list_free(&list);
@@ -105,7 +108,7 @@ rp_result rp_verify(const char *path, char **report)
             result = count(&t, rp__io_verify_files(path, &files));
         t.sound += files ? files - 1 : -1; /* counted as one above */
     } else {
-        result = count(&t, is_checkpoint(path) ? rp__io_checkpoint_load(path, NULL, NULL, NULL) : rp__io_verify_frame(path, true));
+        result = count(&t, is_checkpoint(path) ? rp__io_checkpoint_load(path, NULL, NULL, NULL) : verify_frame(path));
     }
     if (t.sound < 0)
         t.sound = 0;

@@ -53,10 +53,12 @@
  * particles are made rounder and not split. `merge: false` turns it off. Test: stirred_particles_stay_few. */
 #define NS_MOST 1.5
 
-/* Without a number: velocities outside the free surface go on as a line from those inside (`ties`; dual_tie_dim.c; test heaps_stand). Full room counts whole,
- * also where no particle lies in it, and friction acts at the face of what it balances (`whole_room`; dual_assemble_dim.c, dual_contact_dim.c; test
- * slivers_carry). Friction that depends on the rate follows within what is stable (dual_advect_dim.c, `followed`; `repose validate vertical-chute`). Grains at
- * an edge of a body have the normals of its sides (dual_contact_dim.c; `repose validate heap-rest`). */
+/* Without a number: the law is on the volume at the end of the step (du_bend; test straight_lines_keep_the_volume), and scripted bodies are met where they are
+ * then (dual_contact_dim.c, `carry`; test drums_turn_with_what_is_in_them). Velocities outside the free surface go on as a line from those inside (`ties`;
+ * dual_tie_dim.c; test heaps_stand). Full room counts whole, also where no particle lies in it, and friction acts at the face of what it balances
+ * (`whole_room`; dual_assemble_dim.c, dual_contact_dim.c; test slivers_carry). Friction that depends on the rate follows within what is stable
+ * (dual_advect_dim.c, `followed`; `repose validate vertical-chute`). Grains at an edge of a body have the normals of its sides (dual_contact_dim.c;
+ * `repose validate heap-rest`). */
 
 /* Of the solver: mass that a node before a body lends to the one behind it, at most, as a part of its own: it keeps three quarters (dual_tie_dim.c,
  * `lend`; `whole_room`; `repose validate wall-thrust`). */

@@ -12,6 +12,7 @@
 #ifndef RP_NONSMOOTH_DUAL_H
 #define RP_NONSMOOTH_DUAL_H
 
+#include "body/meet.h"
 #include "nonsmooth/dual_lanes.h"
 #include "nonsmooth/local.h"
 #include "nonsmooth/system.h"
@@ -62,7 +63,8 @@ typedef struct du_stress {
     double volume;              /* of the grains, as g has it */
     double pressed;             /* lambda_N + apex above this: grains touch */
     bool touch;                 /* its grains touch: no gap to close first */
-    double strain[2];           /* after the solve: div u, shear rate */
+    double strain[2];           /* after the solve: rate of the volume, shear rate */
+    double bend;                /* after the solve: what the law added to the strain, so that it is the volume at the end of the step (du_bend) */
 } du_stress;
 
 /* Contact of grains with a wall or a body: Coulomb's law on the velocity at one place, that of a node in or on the body or of a particle
@@ -90,6 +92,7 @@ typedef struct du_contacts {
     int64_t free_count, free_capacity;
     double *body_velocity, *body_previous, *body_inverse; /* 6, 6, 36 a body */
     int body_capacity;
+    rp__body_meetings meetings; /* of free bodies with what is not grains */
 } du_contacts;
 
 typedef struct du_warm {
@@ -153,6 +156,7 @@ typedef struct dual {
     double stress_scale;        /* rho g L, or the mean pressure, if that is more */
     double weight_scale;        /* rho g L */
     double gravity;             /* |g| */
+    double ahead;               /* time after which the law speaks of the volume: dt; 0: of its rate now */
     bool varied;                /* mu(I) or decaying cohesion */
     rp_field_view views[8];
     double *view_data;
@@ -293,6 +297,41 @@ static inline double du_bound_of(const du_stress *s)
     return s->mu * sqrt(s->lambda[0] * s->lambda[0] + s->apex * s->apex);
 }
 
+/* Sums of the principal minors of a matrix: of order 2, and of order 3, the determinant. */
+static inline double du_second(const double *a)
+{
+#if RP_DIM == 3
+    return a[0] * a[4] - a[1] * a[3] + a[0] * a[8] - a[2] * a[6] + a[4] * a[8] - a[5] * a[7];
+#else
+    return a[0] * a[3] - a[1] * a[2];
+#endif
+}
+
+static inline double du_third(const double *a)
+{
+#if RP_DIM == 3
+    return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]);
+#else
+    (void)a;
+    return 0;
+#endif
+}
+
+/* Grains go straight ahead in a step, x + dt u: volumes change by det(1 + A) - 1 = Tr A + I2(A) + det A, A = dt grad u, not by Tr A alone. The last two, as a
+ * strain; `h` = V grad u. An A longer than one, which turns a dual cell inside out, counts as long as one. */
+static inline double du_bend(const double *h, double volume, double ahead)
+{
+    double a[RP_DIM * RP_DIM], square = 0;
+    if (!(ahead > 0))
+        return 0;
+    for (int k = 0; k < RP_DIM * RP_DIM; k++) {
+        a[k] = ahead / volume * h[k];
+        square += a[k] * a[k];
+    }
+    double s = square > 1 ? 1 / sqrt(square) : 1;
+    return (s * s * du_second(a) + s * s * s * du_third(a)) * volume / (ahead * NS_TRACE);
+}
+
 /* dual_memory_dim.c */
 rp_result DU(reserve)(dual *y, int64_t particles);
 void DU(release)(dual *y);
@@ -340,7 +379,8 @@ void DU(add_residuals)(const dual *y, int from, int64_t begin, int64_t end);
 /* dual_cold_dim.c: stresses to start from when there was no step before. */
 void DU(start_cold)(dual *y, const rp__world *world);
 
-/* dual_free_dim.c: contacts with free bodies, one after the other. Returns the largest change and adds the squares, in units of stress. */
+/* dual_free_dim.c: contacts of free bodies with grains and with each other, one after the other. Returns the largest change and adds the squares, in units
+ * of stress. */
 double DU(free_contacts)(dual *y, const rp__world *world, double dt, double beta, bool apply, double *squares);
 void DU(start_free)(dual *y, const rp__world *world);
 

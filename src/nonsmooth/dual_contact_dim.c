@@ -65,24 +65,48 @@ static void grains_around(const dual *y, int64_t i, const double *normal, double
     *calm /= volume > 0 ? volume : 1;
 }
 
-/* Speed of the grains along the surface, as they come from the last step. */
-static double slip_of(const job *w, int64_t block, const du_contact *c)
+/* Velocity of the grains along the surface, which moves with `own`, as they come from the last step. */
+static rp__vec3 slip_of(const job *w, int64_t block, const du_contact *c, rp__vec3 own)
 {
     const dual *y = w->y;
-    double v[3] = { 0 }, along = 0, square = 0;
-    if (c->surface >= 6)
-        rp__vec3_store(v, rp__body_velocity_at(&w->world->bodies[c->surface - 6], rp__vec3_load(c->place)));
-    for (int a = 0; a < RP_DIM; a++) {
-        v[a] = -v[a];
-        for (int k = 0; k < c->count; k++) {
-            int64_t j = du_tile_node(y, block, c->at[k]);
-            v[a] += c->share[k] * y->nodes.momentum[a][j] / y->nodes.mass[j];
-        }
-        along += v[a] * c->normal[a];
+    rp__vec3 v = rp__vec3_scale(-1, own), n = rp__vec3_load(c->normal);
+    for (int k = 0; k < c->count; k++) {
+        int64_t j = du_tile_node(y, block, c->at[k]);
+        double share = c->share[k] / y->nodes.mass[j];
+        v = rp__vec3_axpy(share, rp__vec3_make(y->nodes.momentum[0][j], y->nodes.momentum[1][j], RP_DIM == 3 ? y->nodes.momentum[2][j] : 0), v);
     }
-    for (int a = 0; a < RP_DIM; a++)
-        square += (v[a] - along * c->normal[a]) * (v[a] - along * c->normal[a]);
-    return sqrt(square);
+    return rp__vec3_axpy(-rp__vec3_dot(v, n), n, v);
+}
+
+/* A scripted body is met where it will be: grains that go straight ahead by dt u end before it at the end of the step when
+ *     n · (dt u - (x_1 - x)) + d >= 0,
+ * x_1 where it takes the place x, n the normal there, d how far its surface falls away on the way that they slip, as long as that leads along the same
+ * side. With its velocity and its normal of the beginning, and as a plane, a drum takes in a layer of grains in every step. */
+static void carry(const job *w, int64_t block, du_contact *c)
+{
+    const rp__body *body = &w->world->bodies[c->surface - 6];
+    rp__vec3 x = rp__vec3_load(c->place), to = rp__body_carried(body, x, w->dt), from = rp__vec3_load(c->normal), n, there;
+    rp__vec3 own = rp__vec3_scale(1 / w->dt, rp__vec3_sub(to, x));
+    double d = rp__body_distance(body, &body->pose_next, to, &n), h = w->y->lattice.h;
+    if (!body->def.sequence)
+        n = rp__quat_rotate(rp__quat_multiply(body->pose_next.orientation, rp__quat_conjugate(body->pose.orientation)), from);
+    else if (!(rp__vec3_dot(n, from) > SAME_SIDE))
+        n = from;
+    if (RP_DIM == 2)
+        n.z = own.z = 0;
+    n = rp__vec3_unit(n, from);
+    rp__vec3_store(c->normal, n);
+    rp__vec3 way = rp__vec3_scale(w->dt, slip_of(w, block, c, own));
+    double length = rp__vec3_norm(way);
+    double fall = rp__body_distance(body, &body->pose_next, rp__vec3_axpy(length > h ? h / length : 1, way, to), &there) - d;
+    if (rp__vec3_dot(there, n) > SAME_SIDE)
+        own = rp__vec3_axpy(-fall / w->dt, n, own);
+    rp__vec3_store(c->target, own);
+}
+
+static rp__vec3 own_velocity(const job *w, const du_contact *c)
+{
+    return c->free_body < 0 ? rp__vec3_load(c->target) : rp__body_velocity_at(&w->world->bodies[c->free_body], rp__vec3_load(c->place));
 }
 
 /* Friction with a surface, from that of the surface itself. On one rougher than the grains these shear among themselves, and where their
@@ -96,7 +120,7 @@ static double friction_with(const job *w, int64_t block, const du_contact *c, do
     grains_around(y, c->key, c->normal, &inner, cohesion, &calm);
     if (w->rated || y->trilinear || !(inner < own))
         return own;
-    double slow = y->gravity > 0 ? 1 - slip_of(w, block, c) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
+    double slow = y->gravity > 0 ? 1 - rp__vec3_norm(slip_of(w, block, c, own_velocity(w, c))) / (y->params->apex_rate * sqrt(y->gravity * h)) : 0;
     calm = slow < calm ? slow : calm;
     double most = inner < 1 ? inner / sqrt(1 - inner * inner) : INFINITY;
     most = most < own ? most : own;
@@ -118,7 +142,7 @@ static void finish(const job *w, int64_t block, du_contact *c, double area)
     if (free)
         c->free_body = c->surface - 6;
     else if (c->surface >= 6)
-        rp__vec3_store(c->target, rp__body_velocity_at(&w->world->bodies[c->surface - 6], rp__vec3_load(c->place)));
+        carry(w, block, c);
     double own = s->kind == RP_FRICTIONAL ? s->friction : s->kind == RP_SLIP ? 0 : c->gap > 0 ? 1e3 : INFINITY;
     c->mu = friction_with(w, block, c, own, &cohesion);
     double adhesion = s->kind == RP_STICK ? cohesion : s->adhesion;
@@ -455,7 +479,7 @@ static rp_result touch_block(const job *w, int64_t b)
     return RP_OK;
 }
 
-static rp_result reserve_bodies(dual *y, const rp__world *world)
+static rp_result reserve_bodies(dual *y, const rp__world *world, double dt)
 {
     du_contacts *c = &y->contacts;
     if (world->body_count > c->body_capacity) {
@@ -477,7 +501,8 @@ static rp_result reserve_bodies(dual *y, const rp__world *world)
         rp__vec3_store(c->body_velocity + 6 * k + 3, world->bodies[k].omega);
         rp__body_inverse_mass(&world->bodies[k], c->body_inverse + 36 * k);
     }
-    return RP_OK;
+    rp__body_room room = { world->def->dim, world->def->lower, world->def->upper, world->def->wall };
+    return rp__body_find_meetings(&c->meetings, world->bodies, world->body_count, &room, c->body_inverse, dt);
 }
 
 rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
@@ -499,7 +524,7 @@ rp_result DU(find_contacts)(dual *y, const rp__world *world, double dt)
     for (int64_t k = 0; k < c->count; k++)
         if (c->list[k].free_body >= 0)
             c->free[c->free_count++] = k;
-    return reserve_bodies(y, world);
+    return reserve_bodies(y, world, dt);
 }
 
 /* Forces on walls and bodies are the opposite of those on the grains. Free bodies get their new velocity. */

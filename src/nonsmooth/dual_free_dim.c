@@ -1,4 +1,4 @@
-/* Contacts with free bodies run one after the other, for they share the body's velocity. */
+/* Contacts of free bodies with grains and with each other run one after the other, for they share the bodies' velocities. */
 #include "nonsmooth/dual.h"
 #include "nonsmooth/shared.h"
 
@@ -92,10 +92,12 @@ double DU(free_contacts)(dual *y, const rp__world *world, double dt, double beta
         *squares += square;
         most = square > most ? square : most;
     }
-    return sqrt(most);
+    double among = 0, largest = rp__body_visit_meetings(&y->contacts.meetings, y->contacts.body_velocity, beta, apply, &among) * unit * unit;
+    *squares += among * unit * unit;
+    return sqrt(largest > most ? largest : most);
 }
 
-/* What the impulses of the start make of the bodies' velocities. */
+/* What the impulses of the start make of the bodies' velocities, and what that does to the contacts between them. */
 void DU(start_free)(dual *y, const rp__world *world)
 {
     for (int64_t k = 0; k < y->contacts.free_count; k++) {
@@ -108,4 +110,5 @@ void DU(start_free)(dual *y, const rp__world *world)
         for (int r = 0; r < 6; r++)
             y->contacts.body_velocity[6 * c->free_body + r] -= v[r];
     }
+    rp__body_settle_meetings(&y->contacts.meetings, y->contacts.body_velocity);
 }

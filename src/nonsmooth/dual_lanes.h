@@ -79,6 +79,7 @@ typedef struct du_tile {
 /* How a sweep goes. */
 typedef struct du_manner {
     double beta, omega;         /* momentum, relaxation */
+    double ahead;               /* dual.ahead */
     bool look;                  /* residuals only: nothing moves */
 } du_manner;
 

@@ -96,4 +96,5 @@ void DU(release)(dual *y)
                        y->wide, y->full, y->plain, y->orientation, y->view_data };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         rp__base_free(others[i]);
+    rp__body_free_meetings(&y->contacts.meetings);
 }

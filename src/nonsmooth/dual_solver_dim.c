@@ -114,13 +114,14 @@ NS_INLINE void scatter(const double *restrict g, double factor, const double *re
     }
 }
 
-/* Strain, in coefficients of chi. */
-static void strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
+/* Strain, in coefficients of chi, and du_bend. */
+static double strain_of(const dual *y, int64_t i, const ns_four *tile, const int32_t *at, double *gamma)
 {
     double h[RP_DIM * RP_DIM], factor;
     const double *g = du_operator(y, i, &factor);
     gather(g, tile, at, factor, h);
     ns_chi_coefficients(h, gamma);
+    return du_bend(h, y->stress[i].volume, y->ahead);
 }
 
 static void push(const dual *y, int64_t i, ns_four *tile, const int32_t *at)
@@ -187,7 +188,7 @@ static void stencil_of(const dual *y, int local, int32_t *at)
 static void sweep_group(const sweep *w, const du_group *group)
 {
     const dual *y = w->y;
-    const du_manner manner = { .beta = w->beta, .omega = w->omega, .look = w->look };
+    const du_manner manner = { .beta = w->beta, .omega = w->omega, .ahead = y->ahead, .look = w->look };
     double sums[DU_LANES * DU_SUMS] = { 0 };
     du_tile tile;
     DU(load_tile)(y, group, &tile);
@@ -258,7 +259,7 @@ static void collect(sweep *w)
         sums[DU_STRAINS] += p[DU_STRAINS];
         sums[DU_CALM_LARGEST] = p[DU_CALM_LARGEST] > sums[DU_CALM_LARGEST] ? p[DU_CALM_LARGEST] : sums[DU_CALM_LARGEST];
     }
-    if (y->contacts.free_count) {
+    if (y->contacts.free_count || y->contacts.meetings.count) {
         double squares = 0, most = DU(free_contacts)(w->y, w->world, w->dt, w->look ? 0 : w->beta, !w->look, &squares);
         sums[DU_SQUARES] += squares, sums[DU_CALM_SQUARES] += squares, sums[DU_BARE] += squares;
         sums[DU_LARGEST] = most * most > sums[DU_LARGEST] ? most * most : sums[DU_LARGEST];
@@ -301,6 +302,7 @@ static void copy_state(dual *y, bool keep)
         double *a = y->contacts.list[k].impulse, *b = y->best.impulse + 3 * k;
         memcpy(keep ? b : a, keep ? a : b, 3 * sizeof *a);
     }
+    rp__body_keep_meetings(&y->contacts.meetings, keep);
     size_t bodies = 6 * (size_t)y->contacts.body_capacity * sizeof(double);
     if (bodies)
         memcpy(keep ? y->best.body : y->contacts.body_velocity, keep ? y->contacts.body_velocity : y->best.body, bodies);
@@ -449,7 +451,7 @@ static void start_block(void *context, int64_t block, int worker)
     store_tile(y, block, tile);
 }
 
-/* After the solve: velocities as planes, divergence and shear rate of each dual cell, its state. */
+/* After the solve: velocities as planes, rate of the volume and shear rate of each dual cell, its state. */
 static void finish_block(void *context, int64_t begin, int64_t end, int worker)
 {
     const sweep *w = context;
@@ -470,10 +472,10 @@ static void finish_block(void *context, int64_t begin, int64_t end, int worker)
             double gamma[NS_S], tangent = 0;
             du_stress *s = &y->stress[i];
             stencil_of(y, l, at);
-            strain_of(y, i, tile, at, gamma);
+            s->bend = strain_of(y, i, tile, at, gamma);
             for (int k = 1; k < NS_S; k++)
                 tangent += gamma[k] * gamma[k];
-            s->strain[0] = NS_TRACE * gamma[0] / s->volume;
+            s->strain[0] = NS_TRACE * (gamma[0] + s->bend) / s->volume;
             s->strain[1] = 2 * sqrt(tangent) / s->volume;
         }
     }

@@ -104,6 +104,7 @@ rp_result DU(step)(void *state, rp__world *world, double dt, rp_step_stats *stat
     stats->converged = true;
     y->params = y->upkeep->params = world->params;
     y->varied = is_varied(world);
+    y->ahead = y->trilinear || y->params->compaction == RP__COMPACT_DIVERGENCE ? 0 : dt;
     if (p->count == 0) {
         y->warm.count = y->warm.contact_count = 0;
         y->grid.blocks = 0;

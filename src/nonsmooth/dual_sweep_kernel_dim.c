@@ -497,6 +497,28 @@ NS_INLINE void chi_coefficients(const du_v *h, du_v *r)
 #endif
 }
 
+/* du_bend in lanes: strain of the volume at the end of the step over that of now. */
+NS_INLINE du_v bend(const du_slot *s, const du_v *h, const du_manner *manner)
+{
+    if (!(manner->ahead > 0))
+        return (du_v){ 0 };
+    du_v a[RP_DIM * RP_DIM], square = { 0 }, unit = manner->ahead * s->thin, size = all_lanes(1);
+    for (int k = 0; k < RP_DIM * RP_DIM; k++) {
+        a[k] = unit * h[k];
+        square += a[k] * a[k];
+    }
+    du_mask longer = square > 1;
+    if (any_lane(longer))
+        size = select_lanes(longer, 1 / root_lanes(square), size);
+#if RP_DIM == 3
+    du_v xx = a[4] * a[8] - a[5] * a[7], xy = a[3] * a[8] - a[5] * a[6], xz = a[3] * a[7] - a[4] * a[6];
+    du_v second = a[0] * a[4] - a[1] * a[3] + a[0] * a[8] - a[2] * a[6] + xx, third = a[0] * xx - a[1] * xy + a[2] * xz;
+    return size * size * (second + size * third) / (NS_TRACE * unit);
+#else
+    return size * size * (a[0] * a[3] - a[1] * a[2]) / (NS_TRACE * unit);
+#endif
+}
+
 /* A visit in the frame of the operator. A look moves nothing: it gives the residual as coefficients of chi, times its weight. */
 NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *manner, du_tile *tile, const int32_t *at, totals *t, du_v *residual)
 {
@@ -505,18 +527,19 @@ NS_INLINE void visit(du_slot *s, const du_v *g, du_viscous *v, const du_manner *
     double beta = manner->look ? 0 : manner->beta;
     const operator f = { s->s, s->a, RP_DIM - 1, s->nn, &s->root };
     gather(s, g, tile, at, h);
+    du_v shift = s->k + bend(s, h, manner);
     turn_in(s->r, h, m);
     coefficients(s, m, gamma);
     for (int k = 0; k < NS_S; k++)
         strain[k] = gamma[k];
     if (v)
         begin_viscous(s, NULL, v, beta, gamma, &flow);
-    gamma[0] += s->k;
+    gamma[0] += shift;
     begin(&q, s->lambda, s->previous, beta);
     local_law(s, &f, gamma, q.from, q.to);
     du_v square = square_of(&q);
     if (v) {
-        gamma[0] -= s->k;
+        gamma[0] -= shift;
         for (int k = 0; k < NS_S; k++)
             by[k] = q.to[k] - q.from[k];
         end_viscous(s, NULL, v, by, gamma, &flow);
@@ -553,12 +576,13 @@ static void visit_wide(du_slot *s, const du_v *g, du_wide *wide, du_viscous *v, 
     double beta = manner->look ? 0 : manner->beta;
     const operator f = { wide->s, wide->a, NS_T, s->nn, &s->root };
     gather(s, g, tile, at, h);
+    du_v shift = s->k + bend(s, h, manner);
     chi_coefficients(h, gamma);
     for (int k = 0; k < NS_S; k++)
         strain[k] = gamma[k];
     if (v)
         begin_viscous(s, wide->plain, v, beta, gamma, &flow);
-    turned[0] = gamma[0] + s->k;
+    turned[0] = gamma[0] + shift;
     for (int k = 0; k < NS_T; k++) {
         turned[k + 1] = (du_v){ 0 };
         for (int j = 0; j < NS_T; j++)

@@ -49,14 +49,51 @@ static double spline_integral(int n, int axis)
     return product;
 }
 
-static void strain_ref(const plain *p, int c, const double (*u)[RP_DIM], double *gamma)
+static void gradient_ref(const plain *p, int c, const double (*u)[RP_DIM], double *h)
 {
-    double h[RP_DIM * RP_DIM] = { 0 };
+    memset(h, 0, RP_DIM * RP_DIM * sizeof *h);
     for (int n = 0; n < NS_STENCIL; n++)
         for (int a = 0; a < RP_DIM; a++)
             for (int b = 0; b < RP_DIM; b++)
                 h[a * RP_DIM + b] += u[node_of(place[c], n)][a] * p->g[c][n * RP_DIM + b];
+}
+
+static void strain_ref(const plain *p, int c, const double (*u)[RP_DIM], double *gamma)
+{
+    double h[RP_DIM * RP_DIM];
+    gradient_ref(p, c, u, h);
     ns_chi_coefficients(h, gamma);
+}
+
+/* What straight lines do to the volume beyond its rate: det(1 + A) - 1 - Tr A, as a strain; A counts as long as one at most. */
+static double bend_ref(const double *h, double ahead)
+{
+    double m[3][3] = { { 0 } }, square = 0, trace = 0, determinant = 1, size;
+    if (!(ahead > 0))
+        return 0;
+    for (int k = 0; k < RP_DIM * RP_DIM; k++)
+        square += ahead * h[k] * ahead * h[k];
+    size = square > 1 ? 1 / sqrt(square) : 1;
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            double inside = a < RP_DIM && b < RP_DIM ? size * ahead * h[a * RP_DIM + b] : 0;
+            m[a][b] = inside + (a == b);
+            trace += a == b ? inside : 0;
+        }
+    for (int k = 0; k < 3; k++) { /* by elimination, with pivots */
+        int pivot = k;
+        for (int r = k; r < 3; r++)
+            pivot = fabs(m[r][k]) > fabs(m[pivot][k]) ? r : pivot;
+        for (int b = 0; b < 3 && pivot != k; b++) {
+            double held = m[k][b];
+            m[k][b] = m[pivot][b], m[pivot][b] = held;
+        }
+        determinant *= pivot != k ? -m[k][k] : m[k][k];
+        for (int r = k + 1; r < 3 && m[k][k] != 0; r++)
+            for (int b = 2; b >= k; b--)
+                m[r][b] -= m[r][k] / m[k][k] * m[k][b];
+    }
+    return (determinant - 1 - trace) / (ahead * NS_TRACE);
 }
 
 static void push_ref(const plain *p, int c, const double *change, double (*u)[RP_DIM])
@@ -125,15 +162,18 @@ static void viscous_inverse(const double *w, double ratio, double *inverse)
 }
 
 /* One visit; returns the square of the unrelaxed change. The strain without the stress of the dual cell, c, and the law
- *     gamma = (1 + ratio W)^-1 (W m lambda~ + c) + k,   (lambda~, m gamma) in Coulomb's law,   nu = -ratio (gamma - k). */
+ *     gamma = (1 + ratio W)^-1 (W m lambda~ + c) + k,   (lambda~, m gamma) in Coulomb's law,   nu = -ratio (gamma - k),
+ * k with what straight lines add. */
 static double visit_ref(plain *p, int c, const du_manner *manner)
 {
     double w[NS_S * NS_S], inverse[NS_S * NS_S], soft[NS_S * NS_S], half[NS_S * NS_S], own[NS_S * NS_S], square = 0, size = 0;
     double gamma[NS_S], from[NS_S], nu[NS_S], all[NS_S], moved[NS_S], b[NS_S], law[NS_S], to[NS_S] = { 0 }, stress[NS_S], change[NS_S];
+    double h[RP_DIM * RP_DIM];
     rp_friction_contact_state state;
     operator_ref(p, c, w);
     viscous_inverse(w, p->ratio[c], inverse);
-    strain_ref(p, c, (const double (*)[RP_DIM])p->u, gamma);
+    gradient_ref(p, c, (const double (*)[RP_DIM])p->u, h);
+    ns_chi_coefficients(h, gamma);
     for (int i = 0; i < NS_S; i++) {
         from[i] = p->lambda[c][i] + manner->beta * (p->lambda[c][i] - p->previous[c][i]);
         nu[i] = p->nu[c][i] + manner->beta * (p->nu[c][i] - p->nu_previous[c][i]);
@@ -145,7 +185,7 @@ static double visit_ref(plain *p, int c, const du_manner *manner)
     for (int i = 0; i < NS_S; i++)
         gamma[i] -= moved[i];
     times(inverse, gamma, b);
-    b[0] += p->k[c];
+    b[0] += p->k[c] + bend_ref(h, manner->ahead);
     times(p->m[c], b, law);
     product(inverse, w, soft);
     product(p->m[c], soft, half);
@@ -380,7 +420,7 @@ static void free_dual(dual *y)
 
 static void sweeps_agree(kind what)
 {
-    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5 }, { .beta = 0.8, .omega = 0.5 },
+    static const du_manner manner[4] = { { .beta = 0, .omega = 1 }, { .beta = 0.6, .omega = 0.5, .ahead = 0.2 }, { .beta = 0.8, .omega = 0.5, .ahead = 2 },
                                          { .beta = 0.3, .omega = 0.7 } };
     _Alignas(64) static du_slot slot[CELLS];
     _Alignas(64) static du_v g[CELLS * WORDS];

@@ -41,6 +41,7 @@ typedef struct ns_problem {
     int64_t *stress;            /* index of each stress */
     ns_problem_row *row;                /* of the others */
     double *root;               /* 36 a body: L */
+    double *body;               /* 6 a body: velocities before the grains act, contacts between bodies included */
     double *f, *w, *mu, *r;
 } ns_problem;
 

@@ -147,7 +147,7 @@ static void stress_row(ns_problem *p, int64_t row)
         ns_frame_to_chi(&y->frame[i], s->lambda, r);
     r[0] += shift;
     p->mu[row] = s->mu;
-    p->w[row * NS_S] = 2 * s->k;
+    p->w[row * NS_S] = 2 * (s->k + s->bend);
     start[0] = -(s->cohesion + shift);
     if (y->viscous && y->law == NS_LAW_ISOTROPIC) {
         double chi[NS_S];
@@ -163,6 +163,13 @@ static void stress_row(ns_problem *p, int64_t row)
     push(p, row, start);
 }
 
+static rp__vec3 free_velocity(const ns_problem *p, const du_contact *c)
+{
+    const double *v = p->body + 6 * c->free_body;
+    rp__vec3 arm = rp__body_arm(&p->world->bodies[c->free_body], rp__vec3_load(c->place));
+    return rp__vec3_add(rp__vec3_load(v), rp__vec3_cross(rp__vec3_load(v + 3), arm));
+}
+
 static void surface_row(ns_problem *p, int64_t k)
 {
     const ns_problem_row *row = &p->row[k];
@@ -172,7 +179,7 @@ static void surface_row(ns_problem *p, int64_t k)
     p->mu[p->stresses + k] = row->axis != NS_COULOMB ? 0 : isinf(s->mu) ? 1e3 : s->mu;
     rp__vec3 surface = rp__vec3_load(s->target);
     if (s->free_body >= 0)
-        surface = rp__body_velocity_at(&p->world->bodies[s->free_body], rp__vec3_load(s->place));
+        surface = free_velocity(p, s);
     for (int c = 0; c < count; c++) {
         rp__vec3 axis = rp__vec3_load(axes[c]);
         double along = rp__vec3_dot(rp__vec3_load(s->impulse), axis);
@@ -186,7 +193,7 @@ static void surface_row(ns_problem *p, int64_t k)
 
 void NS(problem_free)(ns_problem *p)
 {
-    void *all[] = { p->stress, p->row, p->root, p->f, p->w, p->mu, p->r };
+    void *all[] = { p->stress, p->row, p->root, p->body, p->f, p->w, p->mu, p->r };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         rp__base_free(all[i]);
     memset(p, 0, sizeof *p);
@@ -220,8 +227,12 @@ static void fill(ns_problem *p)
     for (int64_t j = 0; j < p->nodes / RP_DIM; j++)
         for (int a = 0; a < RP_DIM && scale_of(p, j) > 0; a++)
             p->f[RP_DIM * j + a] = (y->nodes.momentum[a][j] / y->nodes.mass[j] + p->dt * g[a]) / scale_of(p, j);
-    for (int k = 0; k < p->world->body_count; k++)
+    for (int k = 0; k < p->world->body_count; k++) {
         factor_root(y->contacts.body_inverse + 36 * k, p->dt, p->root + 36 * k);
+        rp__vec3_store(p->body + 6 * k, p->world->bodies[k].velocity);
+        rp__vec3_store(p->body + 6 * k + 3, p->world->bodies[k].omega);
+    }
+    rp__body_push_meetings(&y->contacts.meetings, p->body);
     for (int64_t k = 0; k < p->stresses; k++)
         stress_row(p, k);
     for (int64_t k = 0; k < p->contacts - p->stresses; k++)
@@ -248,11 +259,12 @@ rp_result NS(problem_make)(const dual *y, const rp__world *world, double dt, ns_
     p->stress = RP_NEW_ARRAY(int64_t, p->stresses + 1);
     p->row = RP_NEW_ARRAY(ns_problem_row, p->contacts - p->stresses + 1);
     p->root = rp__base_alloc_zero((36 * (size_t)world->body_count + 1) * sizeof(double));
+    p->body = rp__base_alloc_zero((6 * (size_t)world->body_count + 1) * sizeof(double));
     p->f = rp__base_alloc_zero(((size_t)p->size + 1) * sizeof(double));
     p->w = rp__base_alloc_zero(((size_t)p->contacts * NS_S + 1) * sizeof(double));
     p->r = rp__base_alloc_zero(((size_t)p->contacts * NS_S + 1) * sizeof(double));
     p->mu = rp__base_alloc_zero(((size_t)p->contacts + 1) * sizeof(double));
-    if (!p->stress || !p->row || !p->root || !p->f || !p->w || !p->r || !p->mu) {
+    if (!p->stress || !p->row || !p->root || !p->body || !p->f || !p->w || !p->r || !p->mu) {
         NS(problem_free)(p);
         return RP_OUT_OF_MEMORY;
     }

@@ -55,7 +55,8 @@ static inline void ns_report_contact(rp__world *world, int surface, int64_t inde
             world->wall_force[surface][a] += force[a];
     } else {
         rp__body *body = &world->bodies[surface - 6];
-        rp__vec3 f = rp__vec3_load(force), arm = rp__body_arm(body, rp__vec3_load(place));
+        rp__vec3 f = rp__vec3_load(force), x = rp__vec3_load(place);
+        rp__vec3 arm = body->def.kind == RP_BODY_FREE ? rp__body_arm(body, x) : rp__body_mean_arm(body, x, dt);
         body->force = rp__vec3_add(body->force, f);
         body->torque = rp__vec3_add(body->torque, rp__vec3_cross(arm, f));
     }
