@@ -329,18 +329,12 @@ rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, 
 rp_result rp__sampling_sites(const rp_shape *shape, const rp__sampling_def *def, rp__sampling_site_list *sites)
 {
     filling f;
-    double volume = 0;
     rp__sampling_site_list own = { 0 };
     rp_result result = begin(&f, shape, def);
-    if (result == RP_OK)
-        result = rp__sampling_share_out(&f, def->kind != RP_POISSON, &own, &volume);
-    if (result == RP_OK && def->kind == RP_POISSON) {
+    if (result == RP_OK && def->kind == RP_POISSON)
         result = fill(&f, &own.points, &own.count);
-        own.parts = result == RP_OK ? RP_NEW_ARRAY(double, own.count) : NULL;
-        result = result == RP_OK && !own.parts ? RP_OUT_OF_MEMORY : result;
-        for (int64_t i = 0; i < own.count && own.parts; i++)
-            own.parts[i] = volume / (double)own.count;
-    }
+    if (result == RP_OK)
+        result = rp__sampling_share_out(&f, &own);
     end(&f);
     if (result == RP_OK)
         *sites = own;

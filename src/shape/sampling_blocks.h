@@ -47,8 +47,8 @@ bool rp__sampling_within(const rp__sampling_filling *f, const double p[3]); /* t
 /* From the numbers of points of the blocks to where theirs begin; makes room for all. */
 rp_result rp__sampling_count(rp__sampling_filling *f, int64_t *count);
 
-/* The volume of the room over spacing^d, hidden places, and, where `all` is asked for, the sites of a lattice. */
-rp_result rp__sampling_share_out(rp__sampling_filling *f, bool all, rp__sampling_site_list *sites, double *volume);
+/* Sites of a lattice with their parts, or the parts of Poisson points that are there; and the places that are hidden. */
+rp_result rp__sampling_share_out(rp__sampling_filling *f, rp__sampling_site_list *sites);
 
 /* The part of the box lower … upper that is room, and its first moment, to some 1e-4 of `unit`. */
 typedef struct rp__sampling_part {

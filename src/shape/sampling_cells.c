@@ -1,5 +1,6 @@
 /* The room shared out among the cells of a lattice. A cell that the border of the room cuts has its site in the middle of what is room; a part below a
- * half joins the part beside it with which it is the most compact. Parts and middles add up, so that volume and first moment are those of the room. */
+ * half joins the part beside it with which it is the most compact. Parts and middles add up, so that volume and first moment are those of the room.
+ * Poisson points, which have no cells, have what of the room is nearer to them than to others. */
 #include "shape/sampling_blocks.h"
 
 #include "base/error.h"
@@ -151,15 +152,6 @@ static rp_result measure(sharing *s)
         return RP_OUT_OF_MEMORY;
     rp__exec_for(s->open_count, 1, measure_blocks, s);
     return RP_OK;
-}
-
-/* Volume over spacing^d: the whole blocks, and the parts in their order. */
-static double sum_parts(const sharing *s)
-{
-    double sum = (double)((s->f->block_count - s->open_count) * s->cells_a_block);
-    for (int64_t i = 0; i < s->open_count * s->cells_a_block; i++)
-        sum += s->cells[i].part;
-    return sum;
 }
 
 /* ---- blocks beside blocks ---- */
@@ -380,7 +372,136 @@ static rp_result write_list(sharing *s, rp__sampling_site_list *sites)
     return RP_OK;
 }
 
-rp_result rp__sampling_share_out(filling *f, bool all, rp__sampling_site_list *sites, double *volume)
+/* ---- Poisson points ---- */
+
+enum { FINE_2D = 4, FINE_3D = 3 /* little cells a side of a lattice cell */, FARTHEST = 4 /* lattice cells */ };
+
+/* Points by the lattice cells that they are in. */
+typedef struct nearest_table {
+    const filling *f;
+    const double *points;
+    int64_t *head, *next, size;
+} nearest_table;
+
+static void cell_at(const filling *f, const double x[3], int64_t at[3])
+{
+    for (int a = 0; a < 3; a++)
+        at[a] = a < f->def->dim ? (int64_t)floor((x[a] - f->def->origin[a]) / f->def->spacing) : 0;
+}
+
+static int64_t *list_of(const nearest_table *t, const int64_t at[3])
+{
+    return &t->head[rp__random_bits((uint64_t)at[0], (uint64_t)at[1], (uint64_t)at[2]) & (uint64_t)(t->size - 1)];
+}
+
+static rp_result list_points(nearest_table *t, int64_t count)
+{
+    t->size = 64;
+    while (t->size < 2 * count)
+        t->size *= 2;
+    t->head = RP_NEW_ARRAY(int64_t, t->size);
+    t->next = RP_NEW_ARRAY(int64_t, count);
+    if (!t->head || !t->next)
+        return RP_OUT_OF_MEMORY;
+    memset(t->head, 0xff, (size_t)t->size * sizeof *t->head); /* -1 */
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at[3];
+        cell_at(t->f, t->points + 3 * i, at);
+        int64_t *head = list_of(t, at);
+        t->next[i] = *head;
+        *head = i;
+    }
+    return RP_OK;
+}
+
+/* The point nearest to x, -1 when none is within FARTHEST cells. What lies outside of the cells within `far` of that of x is farther than far spacings. */
+static int64_t nearest_to(const nearest_table *t, const double x[3])
+{
+    double spacing = t->f->def->spacing, least = INFINITY;
+    int64_t at[3], found = -1;
+    cell_at(t->f, x, at);
+    for (int64_t far = 1; far <= FARTHEST && !(least <= (double)((far - 1) * (far - 1)) * spacing * spacing); far++) {
+        int64_t depth = t->f->def->dim == 3 ? far : 0;
+        for (int64_t k = at[2] - depth; k <= at[2] + depth; k++)
+            for (int64_t j = at[1] - far; j <= at[1] + far; j++)
+                for (int64_t i = at[0] - far; i <= at[0] + far; i++)
+                    for (int64_t p = *list_of(t, (const int64_t[]){ i, j, k }); p >= 0; p = t->next[p]) {
+                        const double *y = t->points + 3 * p;
+                        double square = (y[0] - x[0]) * (y[0] - x[0]) + (y[1] - x[1]) * (y[1] - x[1]) + (y[2] - x[2]) * (y[2] - x[2]);
+                        if (square < least || (square == least && p < found))
+                            least = square, found = p;
+                    }
+    }
+    return found;
+}
+
+/* Shares a lattice cell out among the points nearest to its little cells: each has the part of it that the distance at its middle tells, and all together
+ * what the cell has. What has no point near is kept for all. */
+static void share_cell(const sharing *s, const nearest_table *t, int64_t i, int64_t n, double *parts, double *kept)
+{
+    enum { MOST = FINE_3D * FINE_3D * FINE_3D };
+    const filling *f = s->f;
+    const cell *c = s->opened[i] < 0 ? NULL : &s->cells[s->opened[i] + n];
+    int fine = f->def->dim == 3 ? FINE_3D : FINE_2D, count = f->def->dim == 3 ? fine * fine * fine : fine * fine;
+    double lower[3], upper[3], x[MOST][3], weight[MOST], sum = 0, part = c ? c->part : 1;
+    if (!(part > 0))
+        return;
+    bounds_of(s, &f->blocks[i], n, lower, upper);
+    for (int k = 0; k < count; k++) {
+        int at[3] = { k % fine, k / fine % fine, k / fine / fine };
+        for (int a = 0; a < 3; a++)
+            x[k][a] = lower[a] + (upper[a] - lower[a]) * (at[a] + 0.5) / fine;
+        weight[k] = 1;
+        if (part < 1)
+            weight[k] = rp__sampling_within(f, x[k])
+                            ? fmin(fmax(0.5 - rp__sampling_room(f, rp__vec3_load(x[k])) * fine / f->def->spacing, 0), 1) : 0;
+        sum += weight[k];
+    }
+    if (!(sum > 0)) { /* a splinter between them */
+        rp__vec3_store(x[0], c->middle);
+        weight[0] = sum = count = 1;
+    }
+    for (int k = 0; k < count; k++) {
+        int64_t point = weight[k] > 0 ? nearest_to(t, x[k]) : -1;
+        *(point < 0 ? kept : &parts[point]) += weight[k] / sum * part;
+    }
+}
+
+/* Points with less than a little cell go; what they had is kept for all. */
+static void drop_splinters(int dim, rp__sampling_site_list *sites, double *kept)
+{
+    double least = dim == 3 ? 1.0 / (FINE_3D * FINE_3D * FINE_3D) : 1.0 / (FINE_2D * FINE_2D);
+    int64_t count = 0;
+    for (int64_t i = 0; i < sites->count; i++) {
+        if (sites->parts[i] < least) {
+            *kept += sites->parts[i];
+            continue;
+        }
+        memmove(sites->points + 3 * count, sites->points + 3 * i, 3 * sizeof *sites->points);
+        sites->parts[count++] = sites->parts[i];
+    }
+    sites->count = count;
+}
+
+static rp_result share_points(const sharing *s, rp__sampling_site_list *sites)
+{
+    nearest_table t = { .f = s->f, .points = sites->points };
+    double kept = 0;
+    sites->parts = rp__base_alloc_zero((size_t)(sites->count + 1) * sizeof *sites->parts);
+    rp_result result = sites->parts ? list_points(&t, sites->count) : RP_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < s->f->block_count && result == RP_OK; i++)
+        for (int64_t n = 0; n < s->cells_a_block; n++)
+            share_cell(s, &t, i, n, sites->parts, &kept);
+    if (result == RP_OK)
+        drop_splinters(s->f->def->dim, sites, &kept);
+    for (int64_t i = 0; i < sites->count && result == RP_OK; i++)
+        sites->parts[i] += kept / (double)sites->count;
+    rp__base_free(t.head);
+    rp__base_free(t.next);
+    return result;
+}
+
+rp_result rp__sampling_share_out(filling *f, rp__sampling_site_list *sites)
 {
     sharing s = { .f = f, .cells_a_block = f->def->dim == 3 ? (int64_t)f->size * f->size * f->size : (int64_t)f->size * f->size };
     s.volume = pow(f->def->spacing, f->def->dim);
@@ -390,13 +511,13 @@ rp_result rp__sampling_share_out(filling *f, bool all, rp__sampling_site_list *s
         if (s.hidden[k].count > 0)
             memcpy(sites->hidden_at, s.hidden[k].at, sizeof sites->hidden_at);
     }
-    *volume = result == RP_OK ? sum_parts(&s) : 0;
-    if (result == RP_OK && all)
-        result = list_blocks(&s);
-    if (result == RP_OK && all)
-        result = join_parts(&s);
-    if (result == RP_OK && all)
-        result = write_list(&s, sites);
+    if (result == RP_OK && f->def->kind == RP_POISSON) {
+        result = share_points(&s, sites);
+    } else {
+        result = result == RP_OK ? list_blocks(&s) : result;
+        result = result == RP_OK ? join_parts(&s) : result;
+        result = result == RP_OK ? write_list(&s, sites) : result;
+    }
     rp__base_free(s.opened);
     rp__base_free(s.block_of);
     rp__base_free(s.cells);

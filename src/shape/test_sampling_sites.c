@@ -223,14 +223,14 @@ static void nothing_begins_too_tight(void **state)
 {
     (void)state;
     for (int dim = 2; dim <= 3; dim++)
-        for (rp_sampling sampling = RP_REGULAR; sampling <= RP_JITTERED; sampling++)
+        for (rp_sampling sampling = RP_REGULAR; sampling <= RP_POISSON; sampling++)
             for (int per_cell = 4; per_cell <= 8; per_cell *= 2) {
                 double shared = 0, whole = 0;
                 for (int kind = 0; kind < KINDS; kind++)
                     for (int trial = 0; trial < (dim == 2 ? 12 : 2); trial++)
                         packing_of(dim, kind, trial, sampling, per_cell, &shared, &whole);
                 print_message("%dD, sampling %d, %d a cell: %.3f at most; %.3f with whole particles\n", dim, (int)sampling, per_cell, shared, whole);
-                assert_true(shared < 1.08 && whole > 1.1);
+                assert_true(shared < (sampling == RP_POISSON ? 1.12 : 1.08) && whole > 1.1); /* Poisson points are not in the middle of what they have */
             }
 }
 

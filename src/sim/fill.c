@@ -185,17 +185,19 @@ static double to_bodies(const void *context, const double x[3])
     return least;
 }
 
-/* Places for grains in their shape, in the domain and outside of bodies, with the part of a whole particle that each is; balls have none. */
+/* Places for grains in their shape, in the domain and outside of bodies, with the part of a whole particle that each is; balls and single grains are
+ * whole. */
 static rp_result sites_of(const rp_sim *sim, const rp_grains_def *def, uint64_t seed, int64_t limit, rp__sampling_site_list *sites)
 {
+    rp__sampling_def s = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), seed);
     *sites = (rp__sampling_site_list){ 0 };
-    if (ball_radius(sim) > 0) {
-        RP_TRY(sample_balls(sim, def->shape, true, seed, limit, &sites->points, &sites->count));
+    s.limit = limit;
+    if (ball_radius(sim) > 0 || sim->method->single_grains) {
+        RP_TRY(ball_radius(sim) > 0 ? sample_balls(sim, def->shape, true, seed, limit, &sites->points, &sites->count)
+                                    : rp__sampling_fill(def->shape, &s, &sites->points, &sites->count));
         sites->count = leave_out(sim, def->name, sites->points, sites->count);
         return RP_OK;
     }
-    rp__sampling_def s = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), seed);
-    s.limit = limit;
     s.blocked = sim->world.body_count > 0 ? to_bodies : NULL;
     s.blocking = sim;
     RP_TRY(rp__sampling_sites(def->shape, &s, sites));
