@@ -23,6 +23,12 @@ static double extra_of(const run *r, const char *name)
     return NAN;
 }
 
+/* Density of a round fibre of 1 cm and 1 m that weighs gamma N. */
+static double density_of(double gamma)
+{
+    return gamma / (earth * pi * 1e-4);
+}
+
 /* y / x of the tip of the elastica under its own weight, Gamma = weight. */
 static double cantilever_tip(validation *v, double gamma)
 {
@@ -30,7 +36,7 @@ static double cantilever_tip(validation *v, double gamma)
     run r;
     rp_fibres_view view;
     double slope = NAN;
-    setting(&s, "fibres.0.density=%.9g", gamma / (earth * pi * 1e-4));
+    setting(&s, "fibres.0.density=%.9g", density_of(gamma));
     if (!run_open(v, &r, "cantilever.yaml", s.list))
         return NAN;
     if (run_until(v, &r, 40) && fibres_of(v, &r, &view)) {
@@ -79,6 +85,83 @@ static void twist(validation *v)
         validation_control(v, CHECK_RELATIVE, "twist", half * pi * a * b * (a * a + b * b) / 4, ours, "control, the polar moment: energy [J]");
     }
     run_close(&r);
+}
+
+/* How far the tip is beside the plane (or line) of the scene, along `axis`. */
+static double beside(validation *v, const char *scene, double density, double poisson, double until, int axis)
+{
+    settings s = { 0 };
+    run r;
+    rp_fibres_view view;
+    double way = NAN;
+    setting(&s, "fibres.0.density=%.9g", density);
+    setting(&s, "fibres.0.poisson_ratio=%.9g", poisson);
+    if (!run_open(v, &r, scene, s.list))
+        return NAN;
+    if (run_until(v, &r, until) && fibres_of(v, &r, &view))
+        way = view.position[3 * (view.nodes - 1) + axis];
+    run_close(&r);
+    return way;
+}
+
+/* The load at which what a load beside the plane does would have no end [southwell1932]: a / y falls along a line in a^power, to 0 there. `unit`: density
+ * at a load of 1; the loads are parts of about what is expected. */
+static double threshold(validation *v, const char *scene, double unit, double poisson, double about, int power, double until, int axis)
+{
+    double x[2], q[2];
+    for (int k = 0; k < 2; k++) {
+        double a = (k == 0 ? 0.94 : 0.97) * about;
+        x[k] = pow(a, power);
+        q[k] = a / beside(v, scene, a * unit, poisson, until, axis);
+    }
+    return pow(x[0] - q[0] * (x[1] - x[0]) / (q[1] - q[0]), 1.0 / power);
+}
+
+static void buckling(validation *v)
+{
+    /* Q = rho S g L³ / sqrt(EI2 GJ), GJ / EI2 = 4 G a² / (E (a² + b²)) */
+    const double s = pi * 1e-5, bend = 1e9 * pi * 1e-11 / 4, nu = 0.33662, unit = sqrt(1.4815) * bend / (s * earth);
+    const double polar = 101 * 101 / 400.0; /* over St Venant's */
+    validation_check(v, CHECK_RELATIVE, "threshold", 7.83735, threshold(v, "column.yaml", density_of(1), 0.5, 7.83735, 1, 100, 0),
+                     "column that falls under its weight [EI/L\xc2\xb2]");
+    double q = threshold(v, "strip.yaml", unit, nu, 13.0546, 2, 100, 1);
+    validation_check(v, CHECK_RELATIVE, "threshold", 13.0546, q, "strip on its edge that tips over: weight over \xe2\x88\x9a(EI GJ)/L\xc2\xb2");
+    validation_control(v, CHECK_RELATIVE, "threshold", 13.0546, q / sqrt(polar), "control, the polar moment in the unit");
+    static const double rows[][3] = { { 0.5, 11.869, 2.0 / 3 }, { 0.35, 13.262, 1 / 1.35 } };
+    double curl[2];
+    for (int k = 0; k < 2; k++) {
+        curl[k] = threshold(v, "curl.yaml", density_of(1), rows[k][0], rows[k][1], 1, 300, 1);
+        validation_check(v, CHECK_RELATIVE, "threshold", rows[k][1], curl[k], "curl (6/L) that leaves its plane, GJ/EI %.3g: weight [EI/L\xc2\xb2]",
+                         rows[k][2]);
+    }
+    validation_control(v, CHECK_RELATIVE, "threshold", rows[0][1], curl[1], "control, GJ/EI of the other: weight [EI/L\xc2\xb2]");
+}
+
+/* The tip of a heavy helix, against Kirchhoff's equations as a boundary value problem. */
+static void helix(validation *v)
+{
+    static const double tip[3] = { 0.001162, -0.274900, -0.185719 }, straight = 0.298040;
+    double most = validation_number(v, "tolerance_helix");
+    for (int control = 0; control < 2; control++) {
+        settings s = { 0 };
+        run r;
+        rp_fibres_view view;
+        double off = NAN;
+        setting(&s, "fibres.0.density=%.9g", density_of(control ? 5 * 1.3 : 5));
+        if (!run_open(v, &r, "helix.yaml", s.list))
+            return;
+        if (run_until(v, &r, 60) && fibres_of(v, &r, &view)) {
+            off = 0;
+            for (int a = 0; a < 3; a++)
+                off += pow(view.position[3 * (view.nodes - 1) + a] - tip[a], 2);
+            off = sqrt(off) / straight;
+        }
+        if (control)
+            validation_control(v, CHECK_BELOW, NULL, most, off, "control, 1.3 times the weight: off the place, over its way down");
+        else
+            validation_check(v, CHECK_BELOW, NULL, most, off, "tip of a heavy helix: off its place, over its way down");
+        run_close(&r);
+    }
 }
 
 /* Velocity of the first node or grain after 50 ms, over g sin(alpha) t. */
@@ -197,6 +280,8 @@ void case_fibres(validation *v)
     cantilever(v);
     catenary(v);
     twist(v);
+    buckling(v);
+    helix(v);
     inclines(v);
     capstan(v);
     slip(v);

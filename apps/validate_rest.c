@@ -96,6 +96,7 @@ void case_plane_weight(validation *v)
         { "embankment on a body half a cell off the nodes", "embankment-body.yaml", { NULL } },
         { "after a collapse", "collapse.yaml", { NULL } },
         { "cone, 3D", "cone.yaml", { NULL } },
+        { "cone, 3D, half the cell", "cone.yaml", { "cell_size=6.25mm" } },
     };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         run r;

@@ -13,14 +13,6 @@ rp_result rp_friction_read(const char *path, rp_friction **problem)
     return absent(path);
 }
 
-rp_result rp__friction_read_image(const void *data, size_t size, rp_friction **problem)
-{
-    (void)data;
-    (void)size;
-    (void)problem;
-    return absent(NULL);
-}
-
 rp_result rp_friction_write(const rp_friction *problem, const char *path, const double *r, const double *u)
 {
     (void)problem;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "friction/hdf5_quiet.h"
+#include "friction/fclib_copy.h"
 #include "friction/problem.h"
 
 #include <stdio.h>
@@ -194,35 +195,26 @@ rp_result rp_friction_write(const rp_friction *p, const char *path, const double
     return result;
 }
 
-static rp_result copy_file(const char *source, const char *to)
-{
-    char *data = NULL;
-    size_t size = 0;
-    RP_TRY(rp__file_read(source, (size_t)1 << 33, &data, &size));
-    FILE *stream = fopen(to, "wb");
-    bool failed = !stream || fwrite(data, 1, size, stream) != size;
-    if (stream && fclose(stream) != 0)
-        failed = true;
-    rp__base_free(data);
-    return failed ? rp__base_fail(RP_IO_ERROR, "%s: cannot write", to) : RP_OK;
-}
-
 rp_result rp_friction_write_solution(const rp_friction *p, const char *source, const char *path, const double *r, const double *u)
 {
     if (!p || !source || !path || !r || !u)
         return rp__base_fail(RP_BAD_ARGUMENT, "rp_friction_write_solution: an argument is NULL");
     rp__file target;
-    RP_TRY(rp__file_begin_path(&target, path));
-    rp__friction_quiet q = rp__friction_be_quiet();
-    writer w = { .file = -1 };
-    rp_result result = copy_file(source, target.part);
+    char *data = NULL;
+    size_t size = 0;
+    RP_TRY(rp__file_read(source, (size_t)1 << 40, &data, &size));
+    rp_result result = rp__file_begin_path(&target, path);
     if (result == RP_OK) {
-        w.file = H5Fopen(target.part, H5F_ACC_RDWR, H5P_DEFAULT);
+        rp__friction_quiet q = rp__friction_be_quiet();
+        writer w = { .file = H5Fcreate(target.part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) };
         w.failed = w.file < 0;
         if (!w.failed)
+            result = rp__friction_copy_file(source, data, size, w.file);
+        if (!w.failed && result == RP_OK)
             result = write_answers(&w, p, r, u);
+        result = finish(&w, &target, path, result);
+        rp__friction_speak_again(q);
     }
-    result = finish(&w, &target, path, result);
-    rp__friction_speak_again(q);
+    rp__base_free(data);
     return result;
 }

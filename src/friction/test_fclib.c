@@ -43,9 +43,11 @@ static const char *small_path(int k)
 
 static const char *scratch(const char *name)
 {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
+    static char path[4][4096]; /* the last four stay valid */
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
 }
 
 /* Reads, solves at both tolerances; the residual is computed again from the numbers of the problem alone. */
@@ -174,6 +176,43 @@ static void test_round_trip(void **state)
         free(r), free(u), free(back);
         rp_friction_destroy(p), rp_friction_destroy(q);
     }
+}
+
+/* A solved copy keeps what else is in the file: attributes, guesses, numbers in another order of bytes; a damaged one is refused. */
+static void test_solved_copy(void **state)
+{
+    (void)state;
+    rp_friction *p = NULL;
+    assert_int_equal(rp_friction_read(small_path(0), &p), RP_OK);
+    size_t n = (size_t)(p->contacts * p->dimension), size;
+    double *r = calloc(n, 8), values[3] = { 1, -2, 1.0 / 3 }, back[3];
+    int16_t rank = 7, found = 0;
+    char *data;
+    assert_int_equal(rp_friction_write(p, scratch("good.hdf5"), NULL, NULL), RP_OK);
+    hid_t file = H5Fopen(scratch("good.hdf5"), H5F_ACC_RDWR, H5P_DEFAULT), group = H5Gcreate2(file, "guesses", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, (hsize_t[]){ 3 }, NULL), one = H5Screate(H5S_SCALAR);
+    hid_t set = H5Dcreate2(group, "first", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t attribute = H5Acreate2(set, "rank", H5T_STD_I16BE, one, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0 && H5Awrite(attribute, H5T_NATIVE_INT16, &rank) >= 0);
+    H5Aclose(attribute), H5Dclose(set), H5Sclose(one), H5Sclose(space), H5Gclose(group), H5Fclose(file);
+    assert_int_equal(rp_friction_write_solution(p, scratch("good.hdf5"), scratch("solved.hdf5"), r, r), RP_OK);
+    read_back(scratch("solved.hdf5"), "guesses/first", 3, back);
+    assert_memory_equal(back, values, sizeof back);
+    file = H5Fopen(scratch("solved.hdf5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    attribute = H5Aopen_by_name(file, "guesses/first", "rank", H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Aread(attribute, H5T_NATIVE_INT16, &found) >= 0);
+    assert_int_equal(found, rank);
+    H5Aclose(attribute), H5Fclose(file);
+    assert_int_equal(rp__file_read(scratch("good.hdf5"), 1 << 24, &data, &size), RP_OK);
+    data[size / 2] = '\0';
+    FILE *stream = fopen(scratch("bad.hdf5"), "wb");
+    assert_int_equal(fwrite(data, 1, size / 2, stream), size / 2);
+    fclose(stream);
+    assert_int_equal(rp_friction_write_solution(p, scratch("bad.hdf5"), scratch("copy.hdf5"), r, r), RP_BAD_FILE);
+    assert_non_null(strstr(rp_last_error(), "bad.hdf5: damaged HDF5: it is cut short"));
+    rp__base_free(data);
+    free(r);
+    rp_friction_destroy(p);
 }
 
 /* ---- Hostile files -------------------------------------------------------------------------------------------------------- */
@@ -408,7 +447,7 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_files_solve),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_small_files_solve),     cmocka_unit_test(test_round_trip),            cmocka_unit_test(test_solved_copy),
         cmocka_unit_test(test_hostile_contents),      cmocka_unit_test(test_foreign_and_truncated),
         cmocka_unit_test(test_equality_constraints), cmocka_unit_test(test_damaged),               cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_collection),

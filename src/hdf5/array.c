@@ -155,6 +155,11 @@ rp_result rp__hdf5_describe(const rp__hdf5_file *file, uint64_t object, rp__hdf5
 
 /* ---- the bytes ---- */
 
+bool rp__hdf5_is_written(const rp__hdf5_array *array)
+{
+    return array->place != RP_HDF5_NOWHERE;
+}
+
 rp_result rp__hdf5_load(rp__hdf5_file *file, rp__hdf5_array *array)
 {
     static const unsigned char none[1];
@@ -162,7 +167,7 @@ rp_result rp__hdf5_load(rp__hdf5_file *file, rp__hdf5_array *array)
         array->bytes = none;
         return RP_OK;
     }
-    if (array->place == RP_HDF5_NOWHERE || array->count > (uint64_t)INT64_MAX / array->width)
+    if (!rp__hdf5_is_written(array) || array->count > (uint64_t)INT64_MAX / array->width)
         return rp__base_fail(RP_BAD_FILE, "claims more numbers than the file holds");
     if (array->layout == RP_HDF5_IN_CHUNKS)
         return rp__hdf5_load_chunks(file, array);
@@ -184,54 +189,67 @@ void rp__hdf5_release(rp__hdf5_array *array)
 
 /* ---- attributes ---- */
 
-typedef struct search {
-    const char *name;
-    rp__hdf5_array *array;
-    bool found, many;
-} search;
+typedef struct attributes {
+    rp__hdf5_on_attribute *on;
+    void *context;
+} attributes;
 
 static rp_result read_attribute(rp__hdf5_message m, void *context)
 {
-    search *s = context;
-    if (m.type == RP_HDF5_ATTRIBUTE_INFO) {
-        rp__hdf5_skip(&m.body, 1);
-        uint64_t flags = rp__hdf5_take(&m.body, 1);
-        rp__hdf5_skip(&m.body, (flags & 1) ? 2 : 0);
-        s->many = rp__hdf5_take(&m.body, 8) != RP_HDF5_NOWHERE;
-    }
-    if (m.type != RP_HDF5_ATTRIBUTE || m.shared || s->found)
-        return RP_OK;
+    const attributes *all = context;
     rp__hdf5_cursor c = m.body;
+    if (m.type == RP_HDF5_ATTRIBUTE_INFO) {
+        rp__hdf5_skip(&c, 1);
+        uint64_t flags = rp__hdf5_take(&c, 1);
+        rp__hdf5_skip(&c, (flags & 1) ? 2 : 0);
+        return rp__hdf5_take(&c, 8) == RP_HDF5_NOWHERE ? RP_OK : rp__hdf5_foreign("an object of many attributes in the newer form");
+    }
+    if (m.type != RP_HDF5_ATTRIBUTE || m.shared)
+        return RP_OK;
     uint64_t version = rp__hdf5_take(&c, 1), flags = rp__hdf5_take(&c, 1);
     uint64_t of_name = rp__hdf5_take(&c, 2), of_type = rp__hdf5_take(&c, 2), of_space = rp__hdf5_take(&c, 2);
     uint64_t unit = version == 1 ? 8 : 1; /* parts begin at multiples of it */
     rp__hdf5_skip(&c, version == 3 ? 1 : 0);
     const char *name = (const char *)rp__hdf5_skip(&c, (of_name + unit - 1) / unit * unit);
     rp__hdf5_cursor type = rp__hdf5_part(&c, (of_type + unit - 1) / unit * unit), space = rp__hdf5_part(&c, (of_space + unit - 1) / unit * unit);
-    size_t length = strlen(s->name);
-    if (version < 1 || version > 3 || c.overrun)
+    if (version < 1 || version > 3 || c.overrun || !memchr(name, '\0', (size_t)of_name))
         return rp__hdf5_damaged("an attribute is cut short");
-    if (of_name != length + 1 || memcmp(name, s->name, length + 1) != 0)
+    if (version > 1 && (flags & 3) != 0) /* its type is elsewhere */
         return RP_OK;
-    if (version > 1 && (flags & 3) != 0)
-        return rp__hdf5_foreign("an attribute that shares its type with others");
-    RP_TRY(read_space(space, s->array));
-    RP_TRY(read_type(type, s->array));
-    if (s->array->width != 0 && s->array->count > c.left / s->array->width)
-        return rp__hdf5_damaged("attribute '%s' is cut short", s->name);
-    s->array->bytes = c.at;
-    s->found = true;
+    rp__hdf5_array array = { 0 };
+    RP_TRY(read_space(space, &array));
+    RP_TRY(read_type(type, &array));
+    if (array.width == 0 || array.count > c.left / array.width)
+        return rp__hdf5_damaged("attribute '%s' is cut short", name);
+    array.bytes = c.at;
+    return all->on(name, &array, all->context);
+}
+
+rp_result rp__hdf5_attributes(const rp__hdf5_file *file, uint64_t object, rp__hdf5_on_attribute *on, void *context)
+{
+    attributes all = { on, context };
+    return rp__hdf5_each_message(file, object, read_attribute, &all);
+}
+
+typedef struct search {
+    const char *name;
+    rp__hdf5_array *array;
+    bool found;
+} search;
+
+static rp_result compare(const char *name, const rp__hdf5_array *array, void *context)
+{
+    search *s = context;
+    if (!s->found && strcmp(name, s->name) == 0) {
+        s->found = true;
+        *s->array = *array;
+    }
     return RP_OK;
 }
 
 rp_result rp__hdf5_attribute(const rp__hdf5_file *file, uint64_t object, const char *name, rp__hdf5_array *array)
 {
-    *array = (rp__hdf5_array){ 0 };
     search s = { .name = name, .array = array };
-    RP_TRY(rp__hdf5_each_message(file, object, read_attribute, &s));
-    if (s.found)
-        return RP_OK;
-    if (s.many)
-        return rp__hdf5_foreign("an object of many attributes in the newer form");
-    return rp__base_fail(RP_NOT_FOUND, "there is no attribute '%s'", name);
+    RP_TRY(rp__hdf5_attributes(file, object, compare, &s));
+    return s.found ? RP_OK : rp__base_fail(RP_NOT_FOUND, "there is no attribute '%s'", name);
 }

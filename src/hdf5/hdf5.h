@@ -67,10 +67,15 @@ typedef struct rp__hdf5_array {
     void *own;                  /* where they were put together from chunks */
 } rp__hdf5_array;
 
+/* Arrays that were made and never written have no bytes in the file: they are described, and cannot be loaded. */
+bool rp__hdf5_is_written(const rp__hdf5_array *array);
 /* What a dataset is. Nothing is loaded yet: sizes can be judged first. */
 rp_result rp__hdf5_describe(const rp__hdf5_file *file, uint64_t object, rp__hdf5_array *array);
 /* The elements of an array of which all are in the file. Each array can be loaded once. Free with rp__hdf5_release. */
 rp_result rp__hdf5_load(rp__hdf5_file *file, rp__hdf5_array *array);
+/* Every attribute of an object that can be read, described and loaded; other than RP_OK ends the way through them. */
+typedef rp_result rp__hdf5_on_attribute(const char *name, const rp__hdf5_array *array, void *context);
+rp_result rp__hdf5_attributes(const rp__hdf5_file *file, uint64_t object, rp__hdf5_on_attribute *on, void *context);
 /* An attribute, described and loaded; RP_NOT_FOUND when there is none of that name. */
 rp_result rp__hdf5_attribute(const rp__hdf5_file *file, uint64_t object, const char *name, rp__hdf5_array *array);
 void rp__hdf5_release(rp__hdf5_array *array); /* safe on a zeroed struct */

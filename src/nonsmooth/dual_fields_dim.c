@@ -15,13 +15,20 @@ typedef struct job {
     int axis;
 } job;
 
-enum { WIDTH = NS_S + 1 }; /* coefficients of chi, filled part of the room */
+enum { WIDTH = NS_S + 1 }; /* coefficients of chi; the volume v of the packed grains, a part of a whole dual cell, as g has it */
 
-/* Weight of a stress among its neighbours: dual cells that hold next to nothing say next to nothing. */
-static double weight_of(const job *w, int64_t i)
+/* Volume of the room of a dual cell, a part of a whole one. */
+static double room_of(const dual *y, int64_t i)
 {
-    double part = 2 * w->from[WIDTH * i + NS_S];
-    return part < 1 ? part : 1;
+    return y->cut[i] == -1 ? 1 : y->cut[i] >= 0 ? y->rooms[y->cut[i]].volume / du_power(y->lattice.h) : 0;
+}
+
+/* Volume of grains that two dual cells beside each other have in common, a part of a whole one: that of two whole ones, or of a half at a wall and the one
+ * before it, is a whole. */
+static double common(const job *w, int64_t i, int64_t j)
+{
+    double own = fmin(w->from[WIDTH * i + NS_S], room_of(w->y, i)), other = fmin(w->from[WIDTH * j + NS_S], room_of(w->y, j));
+    return fmin(2 * fmin(own, other), fmax(own, other));
 }
 
 static int64_t used_beside(const dual *y, int64_t i, int axis, int step)
@@ -32,8 +39,8 @@ static int64_t used_beside(const dual *y, int64_t i, int axis, int step)
     return du_in_use(y, j) ? j : -1;
 }
 
-/* Stresses that alternate from one dual cell to the next along an axis exert no force and are not determined: the mean [1 2 1] / 4 takes them out, at an
- * end [1 1] / 2, which keeps the sum over cells of which the last is a half. */
+/* Stresses that alternate from one dual cell to the next along an axis exert no force and are not determined: the mean [1 2 1] / 4 takes them out, and at an
+ * end, where the last dual cell is a half, [1 1] / 2. As an exchange, v_i s_i += (v_ij / 4) (s_j - s_i), it keeps the sum of v s: the force over a plane. */
 static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *w = context;
@@ -42,21 +49,18 @@ static void smooth_blocks(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t b = begin; b < end; b++)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
-            double own = weight_of(w, i), all = 0, *to = w->to + WIDTH * i;
             const double *from = w->from + WIDTH * i;
-            memset(to, 0, NS_S * sizeof *to);
+            double *to = w->to + WIDTH * i;
+            memcpy(to, from, WIDTH * sizeof *to);
             for (int step = -1; step <= 1; step += 2) {
                 int64_t j = used_beside(y, i, w->axis, step);
                 if (j < 0)
                     continue;
-                double weight = weight_of(w, j);
+                const double *other = w->from + WIDTH * j;
+                double part = 0.25 * common(w, i, j) / from[NS_S];
                 for (int c = 0; c < NS_S; c++)
-                    to[c] += own * from[c] + weight * w->from[WIDTH * j + c];
-                all += own + weight;
+                    to[c] += part * (other[c] - from[c]);
             }
-            for (int c = 0; c < NS_S; c++)
-                to[c] = all > 0 ? to[c] / all : from[c];
-            to[NS_S] = from[NS_S];
         }
 }
 
@@ -72,14 +76,14 @@ static void reach_walls(void *context, int64_t begin, int64_t end, int worker)
             du_centre(y, i, at);
             bool low = at[w->axis] == 0, high = at[w->axis] == y->lattice.cells[w->axis];
             int64_t one = low || high ? used_beside(y, i, w->axis, low ? 1 : -1) : -1, two = used_beside(y, one, w->axis, low ? 1 : -1);
-            if (two < 0 || weight_of(w, one) < 1 || weight_of(w, two) < 1)
+            if (two < 0 || w->from[WIDTH * one + NS_S] < 0.5 || w->from[WIDTH * two + NS_S] < 0.5)
                 continue;
             for (int c = 0; c < NS_S; c++)
                 w->to[WIDTH * i + c] += 0.625 * (w->to[WIDTH * one + c] - w->to[WIDTH * two + c]);
         }
 }
 
-/* NS_S coefficients of chi (without cohesion) and the filled part for each stress. */
+/* NS_S coefficients of chi (without cohesion), and v, for each stress. */
 double *DU(smooth)(dual *y)
 {
     double *from = y->smooth[0], *to = y->smooth[1];
@@ -87,8 +91,7 @@ double *DU(smooth)(dual *y)
         for (uint64_t bits = y->active[b]; bits; bits &= bits - 1) {
             int64_t i = b * RP_BLOCK_NODES + __builtin_ctzll(bits);
             du_chi_of(y, i, y->viscous, from + WIDTH * i);
-            double room = y->cut[i] == -1 ? du_power(y->lattice.h) : y->cut[i] >= 0 ? y->rooms[y->cut[i]].volume : 0;
-            from[WIDTH * i + NS_S] = room > 0 ? y->stress[i].volume * y->sum[i].bulk / (y->sum[i].volume * room) : 0;
+            from[WIDTH * i + NS_S] = y->stress[i].volume * y->sum[i].bulk / (y->sum[i].volume * du_power(y->lattice.h));
         }
     for (int axis = 0; axis < RP_DIM; axis++) {
         job w = { .y = y, .from = from, .to = to, .axis = axis };
@@ -124,12 +127,12 @@ static void fill_row(const dual *y, int64_t i, const double *r, int64_t at, int6
         data[(VELOCITY + a) * n + at] = y->nodes.after[a][node];
     }
     data[REGION * n + at] = region_of(y, s);
-    /* As the method has it: full dual cells are packed to phi_max, others as their node is; one without room of its own as it fills. */
-    double room = y->nodes.room[node], phi = sum->volume / sum->bulk, full = du_power(y->lattice.h);
-    double filled = room > 0.1 * full ? y->nodes.bulk[node] / room : s->weight;
-    data[FRACTION * n + at] = phi * (s->full + (1 - s->full) * (filled < 1 / phi ? filled : 1 / phi));
+    /* As the method has it: the volume of grains with which a stress pushes, up to phi_max; beyond, the stress is more, so that their product stays. */
+    double phi = sum->volume / sum->bulk, room = room_of(y, i), filled = room > 0 ? r[NS_S] / room : 1, beyond = filled > 1 ? filled : 1;
+    data[FRACTION * n + at] = phi * (filled / beyond);
     double tangent = 0, chi[NS_S], h[RP_DIM * RP_DIM];
-    memcpy(chi, r, sizeof chi);
+    for (int k = 0; k < NS_S; k++)
+        chi[k] = beyond * r[k];
     double floor = -sum->cohesion / sum->volume * NS_COHESION_N;
     chi[0] = chi[0] > floor ? chi[0] : floor;
     for (int k = 1; k < NS_S; k++)
