@@ -210,6 +210,30 @@ truncate -s -20 damaged/frames/frame_000003.vtkhdf
 says message "frame_000003.vtkhdf has no checksum"
 "$REPOSE" info --check damaged/frames/frame_000001.vtkhdf > message || fail "one sound frame"
 
+# files of fibres are among them, and told by info
+cat > rope.yaml <<'S'
+domain: {lower: [-0.4, -0.4, 0], upper: [0.4, 0.4, 1.2]}
+cell_size: 10 cm
+duration: 0.1 s
+frame_rate: 20
+method: contact
+fibres: [{root: clamped, radius: 4 mm, youngs_modulus: 0.6 MPa, density: 1400, friction: 0.4, segments: 4, path: "return 0, 0, 1 - 0.5 * s"}]
+S
+"$REPOSE" run rope.yaml -o rope -q --threads 1 --until 0.07 || fail "a rope"
+"$REPOSE" info --check rope > message || fail "a sound run of fibres"
+"$REPOSE" info rope/frames/fibres_000001.vtkhdf > message || fail "info of fibres"
+says message "fibres *1$"
+says message "nodes *5$"
+for file in frames/fibres_000001.vtkhdf last.vtkhdf; do
+    cp -r rope cut && truncate -s -20 cut/$file
+    "$REPOSE" info --check cut > message 2> /dev/null && fail "$file cut short is sound"
+    says message "${file##*/} has no checksum"
+    rm -r cut
+done
+# another run in the folder leaves nothing of this one
+"$REPOSE" run scene.yaml -o rope --overwrite -q --threads 1 || fail "another run in the folder of a rope"
+[ -e rope/fibres.vtkhdf.series ] && fail "a list of fibres that are gone"
+
 # convert goes on after a bad frame
 head -c 3000 whole/frames/frame_000001.vtkhdf > damaged/frames/frame_000001.vtkhdf
 "$REPOSE" convert damaged rows.csv 2> message && fail "convert tells of bad frames by its exit code"
@@ -230,6 +254,13 @@ done
 [ "$(ls dumped/problems)" = "$(ls dumped2/problems)" ] || fail "problems after a resume: $(ls dumped/problems | wc -l) and $(ls dumped2/problems | wc -l)"
 [ "$(ls dumped/problems | wc -l)" -gt 1 ] || fail "problems were written"
 [ -e problems ] && fail "problems beside the run"
+# a run over another one does not keep its problems, and none are written through a link
+"$REPOSE" run hard.yaml -o dumped2 --overwrite -q --threads 1 2> /dev/null || fail "over a run with problems"
+[ -e dumped2/problems ] && fail "problems of the run before"
+mkdir -p elsewhere2 && ln -s ../elsewhere2 dumped2/mine
+"$REPOSE" run hard.yaml -o dumped2 --overwrite -q --threads 1 --dump-problems 1 --set nonsmooth.dump_folder=mine 2> message && fail "problems through a link"
+says message "mine is a symbolic link"
+[ -z "$(ls elsewhere2)" ] || fail "a problem behind a link"
 
 # threads that wait let others work: set before the runtime starts, once, and never against the user
 env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME "$REPOSE" run hard.yaml -o waiting -q --threads 2 2> /dev/null || fail "a run that starts itself anew"

@@ -227,14 +227,9 @@ static rp_result dump(rp__contact_state *s, const rp__world *world, double dt)
     const rp__contact_params *par = s->params;
     if (s->system.count == 0 || s->dumped >= par->dump_problems || s->steps % par->dump_every != 0)
         return RP_OK;
-    char name[64];
-    snprintf(name, sizeof name, "problem_%06lld.hdf5", (long long)s->dumped);
-    char *inside = rp__file_join(world->def->folder ? world->def->folder : "", par->dump_folder && *par->dump_folder ? par->dump_folder : "problems");
-    rp_result result = inside ? rp__file_make_folder(inside) : RP_OUT_OF_MEMORY;
-    char *path = result == RP_OK ? rp__file_join(inside, name) : NULL;
-    rp__base_free(inside);
-    if (result == RP_OK)
-        result = path ? rp__contact_dump(s, world, dt, path) : RP_OUT_OF_MEMORY;
+    char *path = NULL;
+    RP_TRY(rp__sim_dump_path(world, par->dump_folder, s->dumped, &path));
+    rp_result result = rp__contact_dump(s, world, dt, path);
     rp__base_free(path);
     s->dumped++;
     return result;

@@ -573,7 +573,7 @@ static void test_dump(void **state)
     while (s->dumped == 0 && s->steps < 100)
         run_steps(sim, 1);
     char path[200];
-    snprintf(path, sizeof path, "%s/problem_000000.hdf5", folder);
+    snprintf(path, sizeof path, "%s/problem-000000.hdf5", folder);
     rp_friction *problem = NULL;
     assert_int_equal(rp_friction_read(path, &problem), RP_OK);
     assert_int_equal(rp_friction_get_info(problem).contacts, s->system.count);

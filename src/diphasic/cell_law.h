@@ -1,7 +1,5 @@
 /* The law of one cell: its strain, what its stress does to its nodes, and how far it is from Coulomb. Compiled for RP_DIM.
- *
- * λ_N of a cell takes the pressure back that it would cause there (the effective stress, solve_dim.c), and dilatancy tilts the coordinates:
- * γ'_N = γ_N - κ e·γ_T + c λ_N, λ_T = λ'_T - κ e λ'_N, e the direction of shear, held for the step (rheology_dim.c). */
+ * λ_N of a cell takes the pressure back that it would cause there (the effective stress, solve_dim.c). */
 #ifndef RP_DIPHASIC_CELL_LAW_H
 #define RP_DIPHASIC_CELL_LAW_H
 
@@ -36,25 +34,12 @@ DP_INLINE double dp_outflow(const dp_system *y, const dp_stress *s, double dt)
     return sum;
 }
 
-DP_INLINE void dp_tilt_strain(const dp_stress *s, double gamma[DP_S])
+/* What a stress takes off the pressure of its cell. */
+DP_INLINE double dp_shifted(const dp_stress *s, const double lambda[DP_S])
 {
-    for (int k = 1; k < DP_S; k++)
-        gamma[0] -= s->tilt[k] * gamma[k];
-    gamma[0] += s->give * s->lambda[0];
-}
-
-DP_INLINE void dp_tilt_stress(const dp_stress *s, double lambda[DP_S])
-{
-    for (int k = 1; k < DP_S; k++)
-        lambda[k] -= s->tilt[k] * lambda[0];
-}
-
-/* What a stress (tilted) takes off the pressure of its cell. */
-DP_INLINE double dp_shifted(const dp_stress *s, const double *tilted)
-{
-    double sum = s->shift[0] * tilted[0];
-    for (int k = 1; k < DP_S; k++)
-        sum += s->shift[k] * (tilted[k] - s->tilt[k] * tilted[0]);
+    double sum = 0;
+    for (int k = 0; k < DP_S; k++)
+        sum += s->shift[k] * lambda[k];
     return sum;
 }
 
@@ -67,12 +52,10 @@ DP_INLINE void dp_corner_force(const dp_system *y, const dp_stress *s, int n, co
         f[k] = DP_CONTACT * normal * s->inner[n] * dp_divergence(y, n, k);
 }
 
-/* The nodes of a cell get the impulse of a stress (tilted) and of a pressure. */
-DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double *tilted, int parts)
+/* The nodes of a cell get the impulse of a stress and of a pressure. */
+DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pressure, const double lambda[DP_S], int parts)
 {
-    double lambda[DP_S], tensor[DP_S];
-    memcpy(lambda, tilted, sizeof lambda);
-    dp_tilt_stress(s, lambda);
+    double tensor[DP_S];
     dp_chi(lambda, tensor);
 #pragma GCC unroll 8
     for (int n = 0; n < DP_CORNERS; n++) {
@@ -87,7 +70,7 @@ DP_INLINE void dp_scatter(dp_system *y, const dp_stress *s, double dt, double pr
     }
 }
 
-/* γ~, not tilted; returns the outflow. */
+/* γ~; returns the outflow. */
 DP_INLINE double dp_shifted_strain(const dp_system *y, const dp_stress *s, double dt, double gamma[DP_S])
 {
     double r = 0;
@@ -143,18 +126,17 @@ DP_INLINE void dp_bent_law(const dp_stress *s, const double gamma[DP_BENT], doub
 /* Alart and Curnier's function with a unit for each part: zero if and only if (γ, λ) is in Coulomb's law. */
 DP_INLINE double dp_law_residual(const dp_stress *s, const double gamma[DP_S])
 {
-    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, coulomb[DP_S], x[DP_S];
+    double normal = s->lambda[0] - gamma[0] / s->scale, sum, tangent = 0, x[DP_S];
     normal = normal > 0 ? normal : normal <= 0 ? 0 : normal; /* a NaN stays one */
     sum = (s->lambda[0] - normal) * (s->lambda[0] - normal);
     for (int i = 1; i < DP_S; i++) {
-        coulomb[i] = s->lambda[i] + s->viscous * gamma[i];
-        x[i] = coulomb[i] - gamma[i] / s->scale_t;
+        x[i] = s->lambda[i] - gamma[i] / s->scale_t;
         tangent += x[i] * x[i];
     }
     tangent = sqrt(tangent);
-    double most = s->cone * normal, part = tangent > most ? most / tangent : 1;
+    double most = s->mu * normal, part = tangent > most ? most / tangent : 1;
     for (int i = 1; i < DP_S; i++)
-        sum += (coulomb[i] - part * x[i]) * (coulomb[i] - part * x[i]);
+        sum += (s->lambda[i] - part * x[i]) * (s->lambda[i] - part * x[i]);
     return sqrt(sum);
 }
 

@@ -57,10 +57,6 @@
 /* Solver. What a round leaves of the outflow of cells: from 0.03 to 0.1 rounds a step are the same within a tenth, for any strength of drag. */
 #define DP_PRESSURE_PART 0.07
 
-/* Tangent planes of the law of a cell that depends on the rate of shear, a visit at most, and from which change of √J on another is taken. */
-#define DP_TANGENTS 8
-#define DP_SAME_ROOT 1e-3
-
 /* Rounds after which a residual that has not halved makes visits more careful. */
 #define DP_PATIENCE 20
 

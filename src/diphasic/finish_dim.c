@@ -71,11 +71,8 @@ void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange
     memset(y->bend, 0, (size_t)y->cell_count * DP_BENT * sizeof(double));
     for (int64_t k = 0; k < y->stress_count; k++) {
         const dp_stress *s = &y->stress[k];
-        double *to = y->lambda + DP_S * s->cell;
-        to[0] = s->lambda[0];
+        memcpy(y->lambda + DP_S * s->cell, s->lambda, sizeof s->lambda);
         memcpy(y->bend + DP_BENT * s->cell, s->bend, sizeof s->bend);
-        for (int i = 1; i < DP_S; i++)
-            to[i] = s->lambda[i] - s->tilt[i] * s->lambda[0];
     }
 }
 

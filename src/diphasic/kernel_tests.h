@@ -91,8 +91,98 @@ static void cut_by_a_plane(void **state)
     }
 }
 
+typedef struct chance {
+    uint64_t trial, number;
+} chance;
+
+static double draw(chance *c)
+{
+    return rp__random_unit(4, c->trial, c->number++);
+}
+
+/* Loose and dense grains, with and without friction that grows, with and without a viscous fluid. W from nearly without an answer of the volume (drag
+ * holds the fluid in) to nearly singular (a cell with one free corner). */
+static void draw_law(chance *c, dp_stress *s, double b[DP_S])
+{
+    const double unit = 1e-6;
+    double root[DP_S][DP_S], scale[DP_S];
+    *s = (dp_stress){ .mu = draw(c) < 0.1 ? 0 : DP_CONTACT * 0.8 * draw(c) };
+    s->lambda[0] = 40 * draw(c);
+    s->rate.most = draw(c) < 0.2 ? 1 : 0.4, s->rate.least = -fmin(s->rate.most, 0.9 * s->mu / DP_CONTACT);
+    s->rate.phi = 0.5 + 0.15 * draw(c), s->rate.critical = 0.58;
+    s->rate.slope = draw(c) < 0.2 ? 0 : 6 * draw(c);
+    s->rate.root = draw(c) < 0.2 ? 0 : 100 * draw(c);
+    s->rate.faster = draw(c) < 0.3 ? 0 : 0.4 * draw(c);
+    s->rate.viscous = 1e6 * draw(c), s->rate.inertial = draw(c) < 0.5 ? 0 : 1e5 * draw(c);
+    double flat = pow(10, -3 * draw(c)), thin = pow(10, -4 * draw(c)), slow = pow(10, -3 * draw(c));
+    for (int i = 0; i < DP_S; i++) {
+        scale[i] = sqrt(unit * (i == 0 ? flat : 1));
+        b[i] = 30 * unit * (i == 0 ? slow * (draw(c) - 0.7) : draw(c) - 0.5);
+        for (int j = 0; j < DP_S; j++)
+            root[i][j] = (draw(c) - 0.5) * (j == DP_S - 1 ? thin : 1) + (i == j && thin > 0.01);
+    }
+    for (int i = 0; i < DP_S; i++)
+        for (int j = 0; j < DP_S; j++)
+            for (int k = 0; k < DP_S; k++)
+                s->w[i][j] += scale[i] * scale[j] * root[i][k] * root[j][k];
+    assert_true(DP_CONE_NAME(rp__friction_factorise)(&s->factor, &s->w[0][0]));
+}
+
+/* How far a stress is from the law as rheology_dim.c states it, a part of what γ is the sum of; `lift`: how fast shear makes it expand. */
+static double outside_of_law(const dp_stress *s, const double b[DP_S], const double lambda[DP_S], double z, double *lift)
+{
+    const dp_rate *law = &s->rate;
+    double gamma[DP_S], rate = 0, rub = 0, size = 0;
+    for (int i = 0; i < DP_S; i++) {
+        gamma[i] = b[i], size += fabs(b[i]);
+        for (int j = 0; j < DP_S; j++)
+            gamma[i] += s->w[i][j] * lambda[j], size += fabs(s->w[i][j] * lambda[j]);
+        rate += i ? gamma[i] * gamma[i] : 0, rub += i ? lambda[i] * lambda[i] : 0;
+    }
+    rate = sqrt(rate), rub = sqrt(rub);
+    bool touches = lambda[0] > 0;
+    double x = touches ? rate / lambda[0] : INFINITY, growth = x * (law->viscous + law->inertial * sqrt(DP_CONTACT * law->phi * s->lambda[0]));
+    double number = law->root > 0 ? law->root * sqrt(x) : 0, more = touches ? growth / (1 + growth) : 1;
+    double tangent = law->slope > 0 ? fmax(law->least, fmin(law->most, law->slope * (law->phi - law->critical / (1 + number)))) : 0;
+    double friction = s->mu + DP_CONTACT * (tangent + law->faster * more), wrong;
+    *lift = DP_CONTACT * tangent;
+    if (!touches)
+        return lambda[0] == 0 && rub == 0 ? fmax(0, *lift * rate - gamma[0]) / size : INFINITY;
+    if (!(z > 0))
+        return fmax(fmax(rate, fabs(gamma[0])) / size, (rub - friction * lambda[0]) / rub);
+    wrong = fabs(gamma[0] - *lift * rate) / size;
+    for (int i = 1; i < DP_S; i++)
+        wrong = fmax(wrong, fabs(rate * lambda[i] + friction * lambda[0] * gamma[i]) / (size * rub));
+    return wrong;
+}
+
+static void law_of_the_rate(void **state)
+{
+    (void)state;
+    int apart = 0, rests = 0, shears = 0, expands = 0;
+    double worst = 0;
+    for (uint64_t k = 0; k < 20000; k++) {
+        chance c = { .trial = k };
+        dp_stress s;
+        double b[DP_S], lambda[DP_S], z = 0, lift;
+        draw_law(&c, &s, b);
+        for (int again = 0; again < 2; again++) { /* from nothing, and from where it came to */
+            DP(obey_rate)(&s, b, &z, lambda);
+            double wrong = outside_of_law(&s, b, lambda, z, &lift);
+            worst = fmax(worst, wrong);
+            if (!(wrong < 1e-9))
+                fail_msg("trial %d: wrong by %g, lambda_N %g, z %g, lift %g", (int)k, wrong, lambda[0], z, lift);
+        }
+        apart += !(lambda[0] > 0), rests += lambda[0] > 0 && !(z > 0), shears += z > 0, expands += z > 0 && lift > 0;
+    }
+    print_message("law of the rate: %d apart, %d at rest, %d that shear (%d expand); at most %.1e wrong\n", apart, rests, shears, expands,
+                  worst);
+    assert_true(apart > 500 && rests > 500 && shears > 5000 && expands > 2000);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(viscosity_of_a_cell), cmocka_unit_test(cut_by_a_plane) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(viscosity_of_a_cell), cmocka_unit_test(cut_by_a_plane),
+                                        cmocka_unit_test(law_of_the_rate) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,13 +62,13 @@ static void measure_scales(const dp_system *y, dp_stress *s, double dt)
             double theta = y->theta[RP_DIM * j + a], m = y->node[j].m[a], mixed = y->node[j].a[a];
             sum += (theta > 0 ? m - mixed * mixed / theta : m) * s->g[n][a] * s->g[n][a];
         }
-    s->scale = s->slip = dt * DP_CONTACT * sum / DP_TRACE;
+    s->scale = dt * DP_CONTACT * sum / DP_TRACE;
     s->scale_t = 0;
     for (int i = 1; i < DP_S; i++)
         s->scale_t += s->w[i][i] / (DP_S - 1);
 }
 
-void DP(factorise)(dp_stress *s)
+static void factorise(dp_stress *s)
 {
     double packed[DP_S * DP_S];
     for (int i = 0; i < DP_S; i++)
@@ -79,6 +79,16 @@ void DP(factorise)(dp_stress *s)
         memset(&s->factor, 0, sizeof s->factor);
         s->k = INFINITY;
     }
+}
+
+/* √(|γ_T|/λ_N) as things stand. */
+static double how_fast(const dp_system *y, const dp_stress *s)
+{
+    double gamma[DP_S], square = 0;
+    dp_strain(y, s, gamma);
+    for (int i = 1; i < DP_S; i++)
+        square += gamma[i] * gamma[i];
+    return s->lambda[0] > 0 ? sqrt(sqrt(square) / s->lambda[0]) : 0;
 }
 
 static void make_operator(const dp_solve *w, dp_stress *s)
@@ -98,11 +108,12 @@ static void make_operator(const dp_solve *w, dp_stress *s)
         for (int n = 0; n < DP_CORNERS; n++)
             s->bend_unit[a] += 2 * w->dt * s->bend_arm * s->bend_arm * y->node[s->node[n]].m[a];
     }
-    double least = -DP_GIVEN_BACK * y->stress_unit * s->slip;
+    double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
     s->k = s->k < least ? least : s->k;
-    double most = s->slip * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
+    double most = s->scale * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
     s->k -= s->opening < most ? s->opening : most;
-    DP(factorise)(s);
+    factorise(s);
+    s->root = s->rated ? how_fast(y, s) : 0;
 }
 
 static void make_operators(void *context, int64_t begin, int64_t end, int worker)

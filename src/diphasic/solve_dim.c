@@ -9,8 +9,7 @@
  * which leaves r_c as it is: λ_N acts on the slip between the phases, p~ on the mixture. At the solution r = 0, so γ~ = γ: it is the same
  * problem. W~, the answer of γ~ to λ, is a congruence of the plain one, symmetric and positive.
  *
- * Dilatancy tilts the coordinates of a stress: a plain Coulomb law again, whose normal part vanishes when the volume changes by tan ψ times
- * the shear (rheology_dim.c). */
+ * Cells that dilate, or rub the more the faster they shear, have a law of their own (rheology_dim.c). */
 #include "diphasic/cell_law.h"
 
 #include "base/error.h"
@@ -21,36 +20,19 @@
 
 /* ---- sweeps ---- */
 
-/* λ of a cell in its law, where γ~ (not tilted) and λ are as they stand. What depends on the rate of shear is brought to what it makes of it itself:
- * the tangent plane lies below the law, so that J comes down to its own value (rheology_dim.c). */
-static void obey(const dp_solve *w, dp_stress *s, const double strain[DP_S], double next[DP_S])
+/* λ of a cell in its law, where γ~ and λ are as they stand. */
+DP_INLINE void obey(dp_stress *s, const double gamma[DP_S], double *root, double next[DP_S])
 {
-    for (int step = 0;; step++) {
-        double gamma[DP_S], coulomb[DP_S], b[DP_S], then[DP_S];
-        memcpy(gamma, strain, sizeof gamma);
-        dp_tilt_strain(s, gamma);
-        memcpy(coulomb, s->lambda, sizeof coulomb);
-        for (int i = 1; i < DP_S; i++)
-            coulomb[i] += s->viscous * gamma[i];
-        for (int i = 0; i < DP_S; i++) {
-            b[i] = gamma[i];
-            for (int j = 0; j < DP_S; j++)
-                b[i] -= s->w[i][j] * coulomb[j];
-        }
-        bool sticks = DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->cone, next) == RP__STICK;
-        if (!(s->dilates || s->viscous > 0))
-            return;
-        for (int i = 1; i < DP_S; i++) {
-            then[i] = sticks ? 0 : b[i]; /* exactly: J is that of rest */
-            for (int j = 0; j < DP_S && !sticks; j++)
-                then[i] += s->w[i][j] * next[j];
-        }
-        if (s->dilates && !w->held && step < DP_TANGENTS && DP(follow_rate)(w, s, then, next[0]))
-            continue;
-        for (int i = 1; i < DP_S; i++)
-            next[i] -= s->viscous * then[i];
-        return;
+    double b[DP_S];
+    for (int i = 0; i < DP_S; i++) {
+        b[i] = gamma[i];
+        for (int j = 0; j < DP_S; j++)
+            b[i] -= s->w[i][j] * s->lambda[j];
     }
+    if (s->rated)
+        DP(obey_rate)(s, b, root, next);
+    else
+        DP_CONE_NAME(rp__friction_solve)(&s->factor, b, s->mu, next);
 }
 
 static void visit(const dp_solve *w, dp_stress *s)
@@ -60,7 +42,7 @@ static void visit(const dp_solve *w, dp_stress *s)
     double r = dp_shifted_strain(y, s, w->dt, gamma);
     bool any = r != 0;
     pressure = s->stiffness > 0 ? -r / s->stiffness : 0;
-    obey(w, s, gamma, next);
+    obey(s, gamma, &s->root, next);
     for (int i = 0; i < DP_S; i++) {
         change[i] = w->relax * (next[i] - s->lambda[i]);
         any = any || change[i] != 0;
@@ -117,17 +99,24 @@ void DP(for_columns)(dp_system *y, rp__exec_item_fn function, void *context)
 /* ---- residual and extrapolation ---- */
 
 /* How far a stress is from the law, in units of the typical stress. */
-DP_INLINE double stress_residual(const dp_system *y, const dp_stress *s, double dt)
+DP_INLINE double stress_residual(const dp_system *y, dp_stress *s, double dt)
 {
     double gamma[DP_S], bent[DP_BENT], next[DP_BENT], sum = 0;
     dp_shifted_strain(y, s, dt, gamma);
-    dp_tilt_strain(s, gamma);
     dp_bent_strain(y, s, bent);
     dp_bent_law(s, bent, next);
     for (int i = 0; i < DP_BENT; i++)
         sum += (next[i] - s->bend[i]) * (next[i] - s->bend[i]);
-    double r = dp_law_residual(s, gamma);
-    return s->weight * sqrt(r * r + sum) / y->stress_unit;
+    if (s->rated) { /* units of its own would not know how steeply its friction begins: by how much its law would change it */
+        double lambda[DP_S], root = s->root;
+        obey(s, gamma, &root, lambda);
+        for (int i = 0; i < DP_S; i++)
+            sum += (lambda[i] - s->lambda[i]) * (lambda[i] - s->lambda[i]);
+    } else {
+        double r = dp_law_residual(s, gamma);
+        sum += r * r;
+    }
+    return s->weight * sqrt(sum) / y->stress_unit;
 }
 
 static void residual_chunk(void *context, int64_t begin, int64_t end, double *sum)
@@ -135,7 +124,7 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
     const dp_solve *w = context;
     dp_system *y = w->y;
     for (int64_t k = begin; k < end; k++) {
-        const dp_stress *s = &y->stress[k];
+        dp_stress *s = &y->stress[k];
         double tangent = 0;
         if (!s->usable)
             continue;
@@ -146,7 +135,8 @@ static void residual_chunk(void *context, int64_t begin, int64_t end, double *su
             sum[1] += (i ? s->scale_t : s->w[0][0]) * step * (s->lambda[i] - y->previous[k][i]);
             tangent += i ? s->lambda[i] * s->lambda[i] : 0;
         }
-        int region = !(s->lambda[0] > 0) ? 0 : sqrt(tangent) < (1 - 1e-9) * s->cone * s->lambda[0] ? 1 : 2;
+        bool slides = s->rated ? s->root > 0 : sqrt(tangent) >= (1 - 1e-9) * s->mu * s->lambda[0];
+        int region = !(s->lambda[0] > 0) ? 0 : slides ? 2 : 1;
         sum[2 + region]++;
     }
 }
@@ -234,10 +224,10 @@ static rp_result reserve(dp_system *y)
     if (y->stress_count <= y->previous_capacity)
         return RP_OK;
     int64_t capacity = y->stress_count + y->stress_count / 4;
-    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual, (void **)&y->plain };
-    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual, sizeof *y->plain };
+    void **to[] = { (void **)&y->previous, (void **)&y->previous_bend, (void **)&y->residual };
+    const size_t size[] = { sizeof *y->previous, sizeof *y->previous_bend, sizeof *y->residual };
     y->previous_capacity = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         rp__base_free(*to[i]);
         *to[i] = rp__base_alloc_array((size_t)capacity, size[i]);
         if (!*to[i])
@@ -273,19 +263,10 @@ static bool measure(dp_solve *w, dp_report *report, double *turn)
     return report->residual_mean <= part * y->params->tolerance && report->residual_max <= part * y->params->tolerance_max;
 }
 
-static bool any_faster(const rp__world *world)
-{
-    for (int m = 0; m < world->def->material_count; m++)
-        if (world->materials[m].friction_dynamic > 0)
-            return true;
-    return false;
-}
-
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report)
 {
     dp_solve w = { .y = y, .world = world, .dt = dt, .relax = 1 };
     double mark = INFINITY;
-    int64_t plane = DP_PATIENCE; /* the next round that takes new planes */
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     DP(start_contacts)(&w);
@@ -293,25 +274,17 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     DP(start_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(make_operators)(&w);
-    bool dilates = y->params->dilatancy != RP__DILATANCY_NONE;
-    w.rates = dilates || any_faster(world), w.first = true;
-    DP(follow_rates)(&w);
     extrapolate(&w, 0);
     const double *g = world->def->gravity;
     double still = 1e-3 * dt * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     report->converged = y->stress_count == 0 && !DP(free_bodies)(world);
     while (!report->converged && report->rounds < y->params->max_rounds) {
-        w.held = dilates && report->rounds >= DP_PATIENCE && report->rounds != plane;
-        plane *= report->rounds == plane ? 2 : 1;
         one_round(&w);
         RP_TRY(DP(solve_pressure)(&w, DP_PRESSURE_PART, 0, report));
         RP_TRY(rp__sim_given_up(world));
         report->rounds++;
-        DP(follow_rates)(&w);
         w.moved = DP(moved_bodies)(&w);
         report->converged = measure(&w, report, &turned) && w.moved <= still;
-        if (report->converged && w.held) /* in these planes: is it so in those of where it has come to? */
-            report->converged = false, plane = report->rounds;
         if (report->converged || report->residual_max != report->residual_max || report->rounds == y->params->max_rounds)
             break;
         if (report->rounds % DP_PATIENCE == 0) { /* friction is no minimum of anything: sweeps may go round in circles */

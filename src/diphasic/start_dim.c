@@ -71,8 +71,7 @@ static void load_stresses(void *context, int64_t begin, int64_t end, int worker)
         const double *last = y->lambda + DP_S * s->cell;
         s->k = gap_rate(y, s, w->dt);
         s->weight = s->weight < cell ? s->weight / cell : 1;
-        memset(s->tilt, 0, sizeof s->tilt);
-        s->root = -1, s->dilates = false, s->give = s->viscous = 0, s->cone = s->mu;
+        DP(make_rate)(y, w->world->def->fluid->viscosity, s);
         for (int i = 0; i < DP_S; i++)
             s->lambda[i] = y->params->warm_start ? last[i] : 0;
         DP_CONE_NAME(rp__friction_project)(s->mu + beyond + DP_CONTACT * s->faster, s->lambda);

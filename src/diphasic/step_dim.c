@@ -45,7 +45,6 @@ void DP(destroy)(void *state)
                     y->previous_bend,
                     y->residual,
                     y->eta,
-                    y->plain,
                     y->stress_of,
                     y->source,
                     y->room,

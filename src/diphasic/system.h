@@ -62,6 +62,16 @@ typedef struct dp_node {
     double theta[DP_PARTS];
 } dp_node;
 
+/* Dilatancy and friction of a cell, by x = |γ_T|/λ_N (rheology_dim.c). */
+typedef struct dp_rate {
+    double phi;                   /* volume fraction of the grains where they touch */
+    double slope, critical;       /* K, 0: they do not dilate; φ_c */
+    double root;                  /* √J of x = 1 */
+    double least, most;           /* of tan ψ */
+    double faster;                /* µ2 - µ1 */
+    double viscous, inertial;     /* X of x = 1: J/J0, and I/I0 over √p */
+} dp_rate;
+
 /* A cell with grains in it. */
 typedef struct dp_stress {
     double g[DP_CORNERS][RP_DIM];
@@ -77,23 +87,18 @@ typedef struct dp_stress {
     double densest;               /* volume fraction that its grains can have at most, as few as they are around it */
     double opening;               /* what shear opens of a cell that is too full, as a rate */
     double mu;                    /* of the cone */
-    double cone;                  /* what of it is left in tilted coordinates */
     double shift[DP_S];           /* what λ takes off the pressure of the cell */
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */
     double scale, scale_t;        /* units of the residual */
-    double slip;                  /* the first of them without dilatancy */
     bool usable;                  /* some corner can move */
     bool touches;                 /* some corner is in touch with a body */
     double weight;                /* in the residual: how full the cell is */
-    double tilt[DP_S];            /* κ e of dilatancy, from [1] on; λ is kept in tilted coordinates */
-    double shear[DP_S];           /* e, from [1] on */
-    bool dilates;                 /* tan ψ counts */
-    double root;                  /* √J of that tangent plane */
-    double give;                  /* γ'_N that a unit of λ_N takes by making J smaller (rheology_dim.c) */
+    bool rated;                   /* its law depends on the rate of shear, and is the following */
+    dp_rate rate;
+    double root;                  /* √(|γ_T|/λ_N) of the last visit; 0: at rest, or apart */
     double volume, packing, loose; /* sums over its particles: V, V φ, V s */
     double touching;              /* volume of those that touch, s <= 0 */
     double faster, inertia;       /* µ2 - µ1 of friction that grows with the rate of shear; d √ρ / I0 (rheology_dim.c) */
-    double viscous;               /* stress of that friction beyond µ1, a unit of γ_T */
     double coming;                /* looseness beyond theirs, by the row that is about to come in (start_dim.c) */
     double mass;
     double load;                  /* λ_N under the weight of the grains above */
@@ -232,7 +237,6 @@ typedef struct dp_system {
     int64_t contact_count, contact_capacity;
     int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
-    double (*plain)[DP_S][DP_S];  /* W~ where nothing depends on the rate of shear */
     double (*previous_bend)[DP_BENT];
     double *residual;             /* of stresses */
     double *bend;                 /* DP_BENT a cell, state */
@@ -268,8 +272,6 @@ typedef struct dp_solve {
     double dt;
     bool backward;
     double beta;
-    bool held;      /* planes of the laws that depend on the rate of shear stay as they are */
-    bool rates, first; /* something depends on the rate of shear; the operators are new */
     double relax;   /* part of what the law asks for that a visit does */
     double moved;   /* change of the velocity of a free body in the last round */
     double largest; /* right side of the pressure in this step */
@@ -464,11 +466,10 @@ void DP(make_laplacian)(dp_system *y, const rp__world *world);
 rp_result DP(find_near)(dp_system *y, const rp__world *world);              /* where rounds work */
 rp_result DP(viscosity)(dp_system *y, const rp__world *world, double dt, int64_t *iterations);
 void DP(start)(dp_system *y, const rp__world *world, double dt);            /* with the stresses and pressures of the last step */
-bool DP(follow_rate)(const dp_solve *w, dp_stress *s, const double gamma[DP_S], double normal); /* of a cell with this γ_T and λ_N; false: no other */
-void DP(follow_rates)(dp_solve *w);                                          /* dilatancy and friction at the rates of shear as they stand */
+void DP(make_rate)(const dp_system *y, double viscosity, dp_stress *s);       /* the law of a cell that depends on the rate of shear */
+void DP(obey_rate)(const dp_stress *s, const double b[DP_S], double *root, double next[DP_S]); /* λ in it, where γ = W λ + b; `root` from the last time */
 rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *report);
 void DP(make_operators)(dp_solve *w);
-void DP(factorise)(dp_stress *s);
 /* u += dt a Dᵀp, w += dt Θ Dᵀp of a pressure: the whole one, with what pushes from outside, or a change of it. */
 void DP(push_nodes)(dp_system *y, const double *pressure, bool whole, double dt);
 void DP(push_far_nodes)(dp_system *y, double dt);                            /* what the pressure has become since the first solve of the step */

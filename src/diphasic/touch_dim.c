@@ -23,10 +23,8 @@ static double wall_load(const dp_solve *w, const dp_contact *c)
         if (k < 0)
             continue;
         const dp_stress *s = &y->stress[k];
-        double lambda[DP_S], tensor[DP_S], f[RP_DIM];
-        memcpy(lambda, s->lambda, sizeof lambda);
-        dp_tilt_stress(s, lambda);
-        dp_chi(lambda, tensor);
+        double tensor[DP_S], f[RP_DIM];
+        dp_chi(s->lambda, tensor);
         dp_multiply(tensor, s->g[n], f);
         sum += w->dt * f[axis];
     }

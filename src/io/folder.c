@@ -70,6 +70,11 @@ static char *numbered(const char *folder, const char *inside, const char *prefix
     return path;
 }
 
+char *rp__io_problem_path(const char *folder, int64_t number)
+{
+    return numbered(folder, RP_IO_PROBLEMS, RP_IO_PROBLEM_PREFIX, 6, number, RP_IO_PROBLEM_SUFFIX);
+}
+
 char *rp__io_frame_path(const char *folder, const char *prefix, int64_t index)
 {
     return numbered(folder, RP_IO_FRAMES, prefix, 6, index, RP_IO_FRAME_SUFFIX);

@@ -3,6 +3,7 @@
 #include "base/locale.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/convert.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -209,6 +210,29 @@ static rp_result frame_facts(facts *f, const char *path)
     if (frame.body_count)
         body_facts(f, &frame);
     rp_frame_free(&frame);
+    return RP_OK;
+}
+
+static rp_result fibre_facts(facts *f, const char *path)
+{
+    rp_fibres_frame fibres;
+    RP_TRY(rp_fibres_read(path, &fibres));
+    const rp_fibres_view *v = &fibres.view;
+    const rp_field_view fields[] = { /* least and most do not ask in which order numbers stand */
+        { { "position", RP_F64, 3, "m", 1 }, v->position, v->nodes, v->nodes },
+        { { "velocity", RP_F64, 3, "m/s", 1 }, v->velocity, v->nodes, v->nodes },
+        { { "radius", RP_F64, 1, "m", 1 }, v->radius, v->nodes, v->nodes },
+        { { "tension", RP_F64, 1, "N", 1 }, v->tension, v->nodes, v->nodes },
+    };
+    fact_text(f, "kind", "fibres");
+    fact_number(f, "time", fibres.time, "s");
+    fact_count(f, "fibres", v->count);
+    fact_count(f, "nodes", v->nodes);
+    open_facts(f, "fields");
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        field_facts(f, &fields[k]);
+    close_facts(f);
+    rp_fibres_free(&fibres);
     return RP_OK;
 }
 
@@ -428,6 +452,7 @@ rp_result rp_info(const char *path, bool json, char **text)
     rp_result result = rp__io_is_folder(path)        ? folder_facts(&f, path)
                        : looks_like_checkpoint(path) ? checkpoint_facts(&f, path)
                        : looks_like_scene(path)      ? scene_file_facts(&f, path)
+                       : rp__io_is_fibres(path)      ? fibre_facts(&f, path)
                                                      : frame_facts(&f, path);
     result = end_facts(&f, result, text);
     rp__base_locale_leave(locale);

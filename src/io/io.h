@@ -114,6 +114,10 @@ void rp__io_list_free(rp__io_list *list);
 #define RP_IO_SERIES "frames.vtkhdf.series"
 #define RP_IO_ACTIONS "actions.jsonl"
 #define RP_IO_LAST "last.vtkhdf"
+#define RP_IO_DUMP "dump.vtkhdf"
+#define RP_IO_PROBLEMS "problems"
+#define RP_IO_PROBLEM_PREFIX "problem-"
+#define RP_IO_PROBLEM_SUFFIX ".hdf5"
 #define RP_IO_GRID_SERIES "grid.vtkhdf.series"
 #define RP_IO_FILES "files"
 #define RP_IO_CHECKPOINTS "checkpoints"
@@ -123,6 +127,7 @@ void rp__io_list_free(rp__io_list *list);
 /* FOLDER/frames/PREFIX000012.vtkhdf, FOLDER/checkpoints/step_000000012.checkpoint; free with rp__base_free. */
 char *rp__io_frame_path(const char *folder, const char *prefix, int64_t index);
 char *rp__io_checkpoint_path(const char *folder, int64_t step);
+char *rp__io_problem_path(const char *folder, int64_t number);
 bool rp__io_is_folder(const char *path);
 
 #endif

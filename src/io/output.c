@@ -66,7 +66,15 @@ static rp_result remove_path(char *path)
     return result;
 }
 
-/* Frames (or grid files) with an index above `last`. */
+/* What is written with frames, and the lists of it that ParaView opens. */
+static const struct { const char *prefix, *series; } kinds[] = {
+    { RP_IO_FRAME_PREFIX, RP_IO_SERIES },
+    { RP_IO_GRID_PREFIX, RP_IO_GRID_SERIES },
+    { RP_IO_FIBRES_PREFIX, RP_IO_FIBRES_SERIES },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Files of a kind with an index above `last`. */
 static rp_result remove_frames(const char *folder, const char *prefix, int64_t last)
 {
     char *inside = rp__file_join(folder, RP_IO_FRAMES);
@@ -225,7 +233,7 @@ static rp_result holds_run(const char *folder, bool *holds)
 /* A link in the place of what a run writes would lead its files, and what --overwrite removes, elsewhere. */
 static rp_result refuse_links(const char *folder)
 {
-    static const char *const names[] = { RP_IO_FRAMES, RP_IO_CHECKPOINTS, RP_IO_FILES, "stats.csv", "bodies.csv", RP_IO_ACTIONS };
+    static const char *const names[] = { RP_IO_FRAMES, RP_IO_CHECKPOINTS, RP_IO_FILES, RP_IO_PROBLEMS, "stats.csv", "bodies.csv", RP_IO_ACTIONS };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         char *path = rp__file_join(folder, names[k]);
         if (!path)
@@ -239,16 +247,35 @@ static rp_result refuse_links(const char *folder)
     return RP_OK;
 }
 
+/* Friction problems of the run before would stand among those of the next. */
+static rp_result remove_problems(const char *folder)
+{
+    char *inside = rp__file_join(folder, RP_IO_PROBLEMS);
+    if (!inside)
+        return RP_OUT_OF_MEMORY;
+    rp__io_list list;
+    rp_result result = rp__io_list_make(&list, inside, RP_IO_PROBLEM_PREFIX, RP_IO_PROBLEM_SUFFIX);
+    for (int64_t i = 0; i < list.count && result == RP_OK; i++)
+        result = remove_path(rp__io_problem_path(folder, list.numbers[i]));
+    if (result == RP_OK && list.count > 0)
+        rmdir(inside); /* stays when something else is in it */
+    rp__io_list_free(&list);
+    rp__base_free(inside);
+    return result;
+}
+
 /* Removes what a run writes, and nothing else. Checkpoints go first: a half-removed run is never resumed. */
 static rp_result clear_run(const char *folder)
 {
-    static const char *const names[] = { RP_IO_SERIES, RP_IO_GRID_SERIES, "stats.csv", "bodies.csv", RP_IO_ACTIONS, "dump.vtkhdf", RP_IO_LAST, "scene.yaml" };
+    static const char *const names[] = { "stats.csv", "bodies.csv", RP_IO_ACTIONS, RP_IO_DUMP, RP_IO_LAST, "scene.yaml" };
     RP_TRY(prune_checkpoints(folder, 0));
-    RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, -1));
-    RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, -1));
-    RP_TRY(remove_frames(folder, RP_IO_FIBRES_PREFIX, -1));
+    for (int k = 0; k < KINDS; k++) {
+        RP_TRY(remove_frames(folder, kinds[k].prefix, -1));
+        RP_TRY(remove_file(folder, kinds[k].series));
+    }
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         RP_TRY(remove_file(folder, names[k]));
+    RP_TRY(remove_problems(folder));
     RP_TRY(rp__io_remove_files(folder));
     return remove_parts(folder);
 }
@@ -443,11 +470,16 @@ static rp_result cut_back(const char *folder, const found *f, const rp_scene *sc
     RP_TRY(result);
     RP_TRY(remove_parts(folder));
     RP_TRY(remove_file(folder, RP_IO_LAST));
-    RP_TRY(remove_frames(folder, RP_IO_FRAME_PREFIX, f->info.frame));
-    RP_TRY(remove_frames(folder, RP_IO_GRID_PREFIX, f->info.frame));
-    RP_TRY(remove_frames(folder, RP_IO_FIBRES_PREFIX, f->info.frame));
-    if (rp_scene_output(scene)->frames)
-        RP_TRY(write_series(folder, RP_IO_FRAME_PREFIX, RP_IO_SERIES, rate));
+    for (int k = 0; k < KINDS; k++) {
+        RP_TRY(remove_frames(folder, kinds[k].prefix, f->info.frame));
+        char *series = rp__file_join(folder, kinds[k].series);
+        bool listed = series && rp__file_exists(series);
+        rp__base_free(series);
+        if (!series)
+            return RP_OUT_OF_MEMORY;
+        if (listed)
+            RP_TRY(write_series(folder, kinds[k].prefix, kinds[k].series, rate));
+    }
     return RP_OK;
 }
 
@@ -639,5 +671,5 @@ rp_result rp_output_last(rp_output *output, rp_sim *sim, const rp_step_stats *st
 
 rp_result rp_output_dump(rp_output *output, rp_sim *sim)
 {
-    return write_aside(output, sim, "dump.vtkhdf", "*");
+    return write_aside(output, sim, RP_IO_DUMP, "*");
 }

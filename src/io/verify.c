@@ -70,6 +70,17 @@ static rp_result verify_frames(tally *t, const char *folder, const char *prefix)
     return result;
 }
 
+/* A frame that is there or not. */
+static rp_result verify_state(tally *t, const char *folder, const char *name)
+{
+    char *path = rp__file_join(folder, name);
+    rp_result result = path ? RP_OK : RP_OUT_OF_MEMORY;
+    if (path && rp__file_exists(path))
+        result = count(t, verify_frame(path));
+    rp__base_free(path);
+    return result;
+}
+
 static rp_result verify_checkpoints(tally *t, const char *folder)
 {
     char *inside = rp__file_join(folder, RP_IO_CHECKPOINTS);
@@ -99,9 +110,12 @@ rp_result rp_verify(const char *path, char **report)
     rp_result result = RP_OK;
     if (rp__io_is_folder(path)) {
         int files = 0;
-        result = verify_frames(&t, path, RP_IO_FRAME_PREFIX);
-        if (result == RP_OK)
-            result = verify_frames(&t, path, RP_IO_GRID_PREFIX);
+        static const char *const prefixes[] = { RP_IO_FRAME_PREFIX, RP_IO_GRID_PREFIX, RP_IO_FIBRES_PREFIX };
+        static const char *const names[] = { RP_IO_LAST, RP_IO_DUMP };
+        for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && result == RP_OK; k++)
+            result = verify_frames(&t, path, prefixes[k]);
+        for (size_t k = 0; k < sizeof names / sizeof *names && result == RP_OK; k++)
+            result = verify_state(&t, path, names[k]);
         if (result == RP_OK)
             result = verify_checkpoints(&t, path);
         if (result == RP_OK)

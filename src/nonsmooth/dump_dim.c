@@ -122,15 +122,10 @@ rp_result NS(dump_problem)(const dual *y, const rp__world *world, double dt, dou
     RP_TRY(NS(problem_make)(y, world, dt, &p));
     rp_result result = RP_OK;
     if (p.contacts > 0) {
-        const char *folder = y->params->dump_folder && *y->params->dump_folder ? y->params->dump_folder : "problems";
-        char name[64];
-        snprintf(name, sizeof name, "problem-%06lld.hdf5", (long long)world->step); /* of the run: goes on after a resume */
-        char *inside = rp__file_join(world->def->folder ? world->def->folder : "", folder);
-        result = inside ? rp__file_make_folder(inside) : RP_OUT_OF_MEMORY;
-        char *path = result == RP_OK ? rp__file_join(inside, name) : NULL;
-        rp__base_free(inside);
+        char *path = NULL;
+        result = rp__sim_dump_path(world, y->params->dump_folder, world->step, &path); /* steps of the run: goes on after a resume */
         if (result == RP_OK)
-            result = path ? write_problem(&p, path, residual) : RP_OUT_OF_MEMORY;
+            result = write_problem(&p, path, residual);
         rp__base_free(path);
     }
     NS(problem_free)(&p);

@@ -39,6 +39,10 @@ typedef struct rp_world rp__world;
  * asked to give the step up. */
 rp_result rp__sim_given_up(const rp__world *world);
 
+/* Where the written friction problem of that number goes: FOLDER of the run ("problems" when there is none given), which is made. Free *path
+ * with rp__base_free. */
+rp_result rp__sim_dump_path(const rp__world *world, const char *folder, int64_t number, char **path);
+
 /* A contact of grains, when the program asked for them: `place` tells those of one step apart (a node, a particle), so that their order
  * never depends on threads. The impulse is that on the surface; surfaces are the walls 0 … 5, then 6 + index of the body. May be called
  * from several threads at once. */
