@@ -32,7 +32,8 @@ rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, 
 
 /* The room of a shape (what of it lies in the box and outside of what blocks) shared out among sites: each has the part of its lattice cell that is
  * room, and lies in the middle of that part. Parts below a half join a part beside them. So the parts add up to the volume of the room, and nothing is
- * fuller than asked for where the room ends between sites. Whole cells have the points of rp__sampling_fill; Poisson points stay where they are, with what of the room is nearest to each. */
+ * fuller than asked for where the room ends between sites. Whole cells have the points of rp__sampling_fill; Poisson points stay where they are, with
+ * what of the room is nearest to each. */
 typedef struct rp__sampling_site_list {
     double *points;              /* x y z each */
     double *parts;               /* volume that each stands for, over spacing^d */
