@@ -1,7 +1,6 @@
 # What the library has besides its core, which needs a C library and OpenMP alone.
 #
 #   scripts   expressions and scripted motions       Lua
-#   meshes    meshes from glTF files                 assimp
 #   images    height fields from pictures            libpng
 #   problems  friction problems as FCLIB files       HDF5, zlib
 #   implicit  implicit steps of elastoplastic        SUNDIALS
@@ -11,7 +10,7 @@
 # A file named in rp_room(… WITH component:file) is compiled when the component is there; absent_COMPONENT*.c of the room otherwise, whose
 # functions refuse with a sentence that names the component. Of `files` and `pictures` it stands in for the whole rooms.
 
-set(RP_COMPONENTS scripts meshes images problems implicit files pictures)
+set(RP_COMPONENTS scripts images problems implicit files pictures)
 set(REPOSE_COMPONENTS "all" CACHE STRING "core, or all, or core and some of: ${RP_COMPONENTS}")
 
 foreach(c IN LISTS REPOSE_COMPONENTS)

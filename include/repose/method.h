@@ -22,6 +22,7 @@ struct rp_method {
     int dims;                           /* bits 1 << dim */
     int body_limit;                     /* bodies it can deal with; 0: any number */
     bool fixes_grains;                  /* it knows grains that stay where they are (rp_grains_def) */
+    bool single_grains;                 /* particles are grains, one at each place of the sampling; false: balls, or samples of a continuum */
     bool solves_bodies;                 /* contacts of free bodies with each other and with walls are part of its step; false: they are solved
                                            after it */
 

@@ -216,9 +216,18 @@ rp_result rp__json_numbers_any(rp__json *json, double **values, int64_t *count)
     return RP_OK;
 }
 
+/* A text that nobody wants: of any length, with any escapes. */
+static rp_result skip_text(rp__json *json)
+{
+    RP_TRY(take(json, '"', "a text in quotes"));
+    while (json->at < json->end && *json->at != '"')
+        json->at += *json->at == '\\' && json->at + 1 < json->end ? 2 : 1;
+    return take(json, '"', "the end of a text, '\"'");
+}
+
 static rp_result skip(rp__json *json, int depth)
 {
-    char c = rp__json_peek(json), text[4096];
+    char c = rp__json_peek(json);
     bool first = true, more = true, flag;
     double number;
     if (depth > DEPTH)
@@ -226,14 +235,18 @@ static rp_result skip(rp__json *json, int depth)
     if (c == '{' || c == '[') {
         json->at++;
         while (more) {
-            RP_TRY(c == '{' ? rp__json_key(json, &first, text, sizeof text, &more) : rp__json_item(json, &first, &more));
+            RP_TRY(next(json, &first, c == '{' ? '}' : ']', c == '{' ? "',' or '}'" : "',' or ']'", &more));
+            if (more && c == '{') {
+                RP_TRY(skip_text(json));
+                RP_TRY(take(json, ':', "':'"));
+            }
             if (more)
                 RP_TRY(skip(json, depth + 1));
         }
         return RP_OK;
     }
     if (c == '"')
-        return rp__json_text(json, text, sizeof text);
+        return skip_text(json);
     if (c == 't' || c == 'f')
         return rp__json_bool(json, &flag);
     if (c == 'n')

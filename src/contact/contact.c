@@ -414,6 +414,7 @@ const rp__method rp__contact_method = {
     .params_size = sizeof(rp__contact_params),
     .dims = 1 << 2 | 1 << 3,
     .fixes_grains = true,
+    .single_grains = true,
     .solves_bodies = true,
     .create = create,
     .destroy = destroy,

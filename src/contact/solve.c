@@ -18,7 +18,7 @@ enum { STAGE = 60 }; /* sweeps of Gauss-Seidel, after which their gain is judged
 #define SHIFT_TOLERANCE 1e-2 /* of displacements that part overlaps */
 enum { SHIFT_SWEEPS = 10 };
 enum { ROUGH_PASSES = 2, ROUGH_SWEEPS = 20 }; /* passes that look for contacts */
-enum { REST_SWEEPS = 20 }; /* at most, beyond the tolerance, where things hardly move */
+enum { REST_SWEEPS = 20 }; /* at most, and as many steps of the gradient, beyond the tolerance, where things hardly move */
 
 /* Root mean square of the velocities at the beginning of the step; of free bodies, of those found. */
 static double speed_before(const rp__contact_state *s, const rp__world *world)
@@ -63,8 +63,9 @@ static double strictness(const rp__contact_state *s, const rp__world *world, dou
 /* Sweeps of Gauss-Seidel with momentum are fastest where many contacts press on each other, with Anderson's combination where few couple
  * strongly (fibres), or where momentum throws a few to and fro: stages of the first that halves the residual. Where neither does, as in
  * impacts, sliding makes sweeps run in circles (Coulomb's law is no minimum of anything): damped sweeps, for half of what is left. Where these
- * do not help either, the fixed point of Cadoux, convex inside, goes on from the best they met. */
-enum { MOMENTUM, COMBINED, DAMPED, KINDS };
+ * do not help either, the fixed point of Cadoux, convex inside, goes on from the best they met, for half of the rest; then the accelerated gradient,
+ * which changes all contacts at once: bodies that stand on more points than they need let every sweep move their forces by a little only. */
+enum { MOMENTUM, COMBINED, DAMPED, CONVEX, GRADIENT, KINDS };
 
 static int next_kind(const double ratio[KINDS])
 {
@@ -83,19 +84,19 @@ static rp_result solve_in_stages(const rp_friction *problem, rp_friction_options
     double last = INFINITY, ratio[KINDS] = { 0 }; /* of residuals after and before the last stage of each; 0: not tried */
     while (left > 0 && result == RP_NOT_CONVERGED) {
         int kind = next_kind(ratio);
-        bool convex = kind == KINDS;
+        if (kind == KINDS) {
+            memset(ratio, 0, sizeof ratio);
+            kind = 0;
+        }
         int64_t share = kind >= DAMPED ? (left + 1) / 2 : left > STAGE ? STAGE : left;
-        options->solver = convex ? RP_FRICTION_CADOUX : RP_FRICTION_GAUSS_SEIDEL_COLOURED;
+        options->solver = kind == CONVEX ? RP_FRICTION_CADOUX : kind == GRADIENT ? RP_FRICTION_APGD : RP_FRICTION_GAUSS_SEIDEL_COLOURED;
         options->acceleration = kind == MOMENTUM ? RP_FRICTION_MOMENTUM : RP_FRICTION_ANDERSON;
         options->damped = kind == DAMPED;
         options->max_iterations = share;
         result = rp_friction_solve(problem, options, y->r, y->u, report);
         done += report->iterations;
         left -= share;
-        if (convex)
-            memset(ratio, 0, sizeof ratio);
-        else
-            ratio[kind] = isfinite(last) ? report->residual.mean / last : DBL_MIN;
+        ratio[kind] = isfinite(last) ? report->residual.mean / last : DBL_MIN;
         last = report->residual.mean;
     }
     report->iterations = done;
@@ -131,7 +132,8 @@ static rp_result solve_once(rp__contact_state *s, const rp__world *world, double
     return result == RP_NOT_CONVERGED ? RP_OK : result;
 }
 
-/* A few sweeps more where things hardly move: at rest errors add up from step to step. */
+/* A few sweeps more where things hardly move: at rest errors add up from step to step. What these leave, wedged things whose forces move by a little
+ * in each, the accelerated gradient takes away. */
 static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, double dt, const rp_friction *problem, rp_step_stats *stats)
 {
     rp_friction_options options = options_of(s, world);
@@ -139,14 +141,17 @@ static rp_result solve_at_rest(rp__contact_state *s, const rp__world *world, dou
     double scale = rp_friction_get_info(problem).scale, unit = unit_of(world, dt, scale), strict = strictness(s, world, unit);
     if (strict >= 1)
         return RP_OK;
-    options.solver = RP_FRICTION_GAUSS_SEIDEL_COLOURED;
     options.tolerance *= strict * unit / scale;
     options.tolerance_max *= strict * unit / scale;
     options.max_iterations = REST_SWEEPS;
-    rp_result result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
-    if (result != RP_OK && result != RP_NOT_CONVERGED)
-        return result;
-    stats->iterations += report.iterations;
+    rp_result result = RP_NOT_CONVERGED;
+    for (int turn = 0; turn < 2 && result == RP_NOT_CONVERGED; turn++) {
+        options.solver = turn == 0 ? RP_FRICTION_GAUSS_SEIDEL_COLOURED : RP_FRICTION_APGD;
+        result = rp_friction_solve(problem, &options, s->system.r, s->system.u, &report);
+        if (result != RP_OK && result != RP_NOT_CONVERGED)
+            return result;
+        stats->iterations += report.iterations;
+    }
     stats->residual_mean = report.residual.mean * scale / unit;
     stats->residual_max = report.residual.max * scale / unit;
     return RP_OK;

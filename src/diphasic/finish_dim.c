@@ -66,6 +66,7 @@ void DP(finish_fluid)(dp_system *y, rp__world *world, double dt, double exchange
     exchange[0] = exchange[1] = exchange[2] = 0;
     rp__exec_sum(y->node_count, 1024, RP_DIM, fluid_nodes, &w, exchange);
     push_bodies(y, world, dt);
+    DP(keep_contacts)(y, dt);
     /* stresses as they are, for the next step */
     memset(y->lambda, 0, (size_t)y->cell_count * DP_S * sizeof(double));
     memset(y->bend, 0, (size_t)y->cell_count * DP_BENT * sizeof(double));

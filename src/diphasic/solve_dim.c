@@ -270,8 +270,9 @@ rp_result DP(solve)(dp_system *y, const rp__world *world, double dt, dp_report *
     double t = 1, turned, last = INFINITY, least = y->smallest_outflow / dt;
     RP_TRY(reserve(y));
     DP(start_contacts)(&w);
-    DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
     DP(start_bodies)(&w);
+    DP(visit_contacts)(&w); /* with the stresses of the last step: what presses on bodies is found at once */
+    DP(settle_bodies)(&w);
     RP_TRY(DP(solve_pressure)(&w, y->stress_count ? 0.1 : 0, least, report));
     DP(make_operators)(&w);
     extrapolate(&w, 0);

@@ -13,6 +13,7 @@ rp_result DP(save)(const void *state, rp_state *out)
     RP_TRY(rp_state_add(out, "diphasic/pressure", RP_F64, y->cell_count, y->pressure));
     RP_TRY(rp_state_add(out, "diphasic/steps", RP_I64, 1, &y->steps));
     RP_TRY(rp_state_add(out, "diphasic/bend", RP_F64, DP_BENT * y->cell_count, y->bend));
+    RP_TRY(rp_state_add(out, "diphasic/rubbed", RP_F64, DP_RUBBED * y->node_count, y->rubbed));
     if (y->surface) {
         RP_TRY(rp_state_add(out, "diphasic/distance", RP_F64, y->node_count, y->surface->distance));
         RP_TRY(rp_state_add(out, "diphasic/fraction", RP_F64, y->cell_count, y->surface->fraction));
@@ -33,10 +34,11 @@ rp_result DP(restore)(void *state, const rp_state *in)
                 { "diphasic/pressure", y->pressure, y->cell_count, NULL },
                 { "diphasic/stress", y->lambda, DP_S * y->cell_count, NULL },
                 { "diphasic/bend", y->bend, DP_BENT * y->cell_count, NULL },
+                { "diphasic/rubbed", y->rubbed, DP_RUBBED * y->node_count, NULL },
                 { "diphasic/distance", y->surface ? y->surface->distance : NULL, y->node_count, NULL },
                 { "diphasic/fraction", y->surface ? y->surface->fraction : NULL, y->cell_count, NULL },
                 { "diphasic/volume", y->surface ? &y->surface->volume : NULL, 1, NULL } };
-    int arrays = y->surface ? 7 : 4;
+    int arrays = y->surface ? 8 : 5;
     for (int i = 0; i < arrays; i++) {
         all[i].blob = rp_state_find(in, all[i].name);
         if (!all[i].blob || all[i].blob->type != RP_F64 || all[i].blob->count != all[i].count)

@@ -55,6 +55,7 @@ void DP(destroy)(void *state)
                     y->cell_first,
                     y->cell_particles,
                     y->contacts,
+                    y->rubbed,
                     y->contact_at,
                     y->held_node,
                     y->previous,
@@ -102,7 +103,7 @@ static bool allocate(dp_system *y)
                 make(&y->cell_particles, c, sizeof *y->cell_particles) && make(&y->previous_pressure, c, one) &&
                 make(&y->previous_u, n, DP_PARTS * one) && make(&y->previous_w, n, DP_PARTS * one) && make(&y->coupling, n, one) &&
                 make(&y->near_cell, c, 1) && make(&y->near_node, n, 1) && make(&y->pushed, c, one) && make(&y->previous_rhs, c, one) &&
-                make(&y->contact_at, n, sizeof *y->contact_at) &&
+                make(&y->contact_at, n, sizeof *y->contact_at) && make(&y->rubbed, n, DP_RUBBED * one) &&
                 make(&y->free_node, n, one) && make(&y->free_cell, c, one) && make(&y->part, c, DP_CORNERS * one);
     for (int i = 0; i < 4; i++)
         done = done && make(&y->scratch[i], n, many);

@@ -51,7 +51,7 @@ enum { DP_ALTERNATING = RP_DIM == 2 ? 1 : 4, DP_PARTS = RP_DIM + DP_ALTERNATING,
 #define DP_FULLEST 0.99
 
 /* Bits of dp_hold: components held at their values. q: the flux as a whole. */
-enum { DP_HOLD_GRAINS = 1, DP_HOLD_FLUID = 1 << 3, DP_HOLD_FLUX = 1 << 6 };
+enum { DP_RUBBED = RP_DIM + 1, DP_HOLD_GRAINS = 1, DP_HOLD_FLUID = 1 << 3, DP_HOLD_FLUX = 1 << 6 };
 
 /* What a sweep needs of a node, side by side. */
 typedef struct dp_node {
@@ -235,6 +235,7 @@ typedef struct dp_system {
     int32_t *cell_particles;
     dp_contact *contacts;
     int64_t contact_count, contact_capacity;
+    double *rubbed;               /* DP_RUBBED a node, state: force of its first contact in the last step, and which that is (touch_dim.c) */
     int32_t *contact_at;          /* of nodes: the first of their contacts with bodies, -1: none */
     double (*previous)[DP_S];     /* of stresses: the last round's end */
     double (*previous_bend)[DP_BENT];
@@ -480,7 +481,8 @@ void DP(settle_bodies)(const dp_solve *w);                                   /* 
 void DP(push_free_bodies)(const dp_solve *w, const double *change);          /* what a change of the pressure gives to them */
 void DP(add_free_bodies)(const dp_system *y, const double *x, double *out);  /* out += D R I Rᵀ Dᵀ x */
 double DP(moved_bodies)(const dp_solve *w);                                  /* largest change of a velocity since the last call */
-void DP(start_contacts)(dp_solve *w);
+void DP(start_contacts)(dp_solve *w);                                        /* with the forces of the last step */
+void DP(keep_contacts)(dp_system *y, double dt);
 void DP(visit_contacts)(dp_solve *w);
 void DP(visit_corners)(const dp_solve *w, const dp_stress *s);               /* contacts of its corners with bodies */
 bool DP(free_bodies)(const rp__world *world);

@@ -120,6 +120,23 @@ static void find_touching(dp_system *y)
     }
 }
 
+/* Contacts are found anew each step: walls are below zero, bodies above. */
+static double name_of(const dp_contact *c)
+{
+    return c->body < 0 ? c->body : c->body + 1;
+}
+
+void DP(keep_contacts)(dp_system *y, double dt)
+{
+    memset(y->rubbed, 0, (size_t)(DP_RUBBED * y->node_count) * sizeof *y->rubbed);
+    for (int64_t i = y->contact_count - 1; i >= 0; i--) {
+        double *to = y->rubbed + DP_RUBBED * y->contacts[i].node;
+        for (int a = 0; a < RP_DIM; a++)
+            to[a] = y->contacts[i].impulse[a] / dt;
+        to[RP_DIM] = name_of(&y->contacts[i]);
+    }
+}
+
 void DP(start_contacts)(dp_solve *w)
 {
     dp_system *y = w->y;
@@ -133,5 +150,12 @@ void DP(start_contacts)(dp_solve *w)
         dp_contact *c = &y->contacts[i];
         const rp__body *body = c->body >= 0 ? &w->world->bodies[c->body] : NULL;
         c->share = body && body->def.kind == RP_BODY_FREE ? count[c->body] * body->inverse_mass : 0;
+        const double *last = y->rubbed + DP_RUBBED * c->node;
+        double impulse[RP_DIM];
+        if (!y->params->warm_start || last[RP_DIM] != name_of(c))
+            continue;
+        for (int a = 0; a < RP_DIM; a++)
+            impulse[a] = w->dt * last[a];
+        set_impulse(y, c, impulse);
     }
 }

@@ -1,5 +1,5 @@
 /* Any bytes as a mesh file; the first tells the format. Refused with a sentence, or triangles whose vertices are there and are numbers.
- * glTF is left out: assimp reads it. Seeds: tests/data/meshes. */
+ * Seeds: tests/data/meshes. */
 #include "shape/mesh_faces.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = { "fuzz.obj", "fuzz.stl", "fuzz.ply" };
+    static const char *const names[] = { "fuzz.obj", "fuzz.stl", "fuzz.ply", "fuzz.gltf" };
     if (size < 1)
         return 0;
     size_t before = rp_memory_in_use();
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     rp_mesh mesh;
-    if (rp__shape_mesh_parse(names[data[0] % 3], text, size - 1, 0.5, &mesh) == RP_OK) {
+    if (rp__shape_mesh_parse(names[data[0] % 4], text, size - 1, 0.5, &mesh) == RP_OK) {
         for (int64_t i = 0; i < 3 * mesh.triangle_count; i++)
             if (mesh.triangles[i] < 0 || mesh.triangles[i] >= mesh.vertex_count)
                 __builtin_trap();

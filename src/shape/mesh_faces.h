@@ -29,9 +29,9 @@ rp_result rp__shape_faces_triangles(const rp__faces *faces, double scale, rp_mes
 rp_result rp__shape_read_obj(const char *text, rp__faces *faces);
 rp_result rp__shape_read_stl(const char *text, size_t size, rp__faces *faces);
 rp_result rp__shape_read_ply(const char *text, size_t size, rp__faces *faces);
-rp_result rp__shape_read_gltf(rp__faces *faces); /* and the files that it names */
+rp_result rp__shape_read_gltf(const char *text, size_t size, rp__faces *faces); /* and the files beside it that it names */
 
-/* The bytes of a file whose path ends in .obj, .stl or .ply. */
+/* The bytes of a file whose path ends in .obj, .stl, .ply, .gltf or .glb. */
 rp_result rp__shape_mesh_parse(const char *path, const char *text, size_t size, double scale, rp_mesh *mesh);
 
 /* A number at *at, which moves behind it; false when there is none before the line ends. In the C locale (base/locale.h). */

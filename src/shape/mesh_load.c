@@ -24,28 +24,25 @@ static format format_of(const char *path)
     return FORMATS;
 }
 
-/* Takes the faces over. */
-static rp_result finish(rp__faces *faces, rp_result result, double scale, rp_mesh *mesh)
-{
-    if (result == RP_OK)
-        result = rp__shape_faces_triangles(faces, scale, mesh);
-    rp__shape_faces_free(faces);
-    if (result == RP_OK) {
-        result = rp__shape_mesh_validate(faces->path, mesh);
-        if (result != RP_OK)
-            rp_mesh_free(mesh);
-    }
-    return result;
-}
-
 rp_result rp__shape_mesh_parse(const char *path, const char *text, size_t size, double scale, rp_mesh *mesh)
 {
     rp__faces faces = { .path = path };
     void *locale = rp__base_locale_enter();
     format f = format_of(path);
-    rp_result result = f == OBJ ? rp__shape_read_obj(text, &faces) : f == STL ? rp__shape_read_stl(text, size, &faces) : rp__shape_read_ply(text, size, &faces);
+    rp_result result = f == OBJ   ? rp__shape_read_obj(text, &faces)
+                       : f == STL ? rp__shape_read_stl(text, size, &faces)
+                       : f == PLY ? rp__shape_read_ply(text, size, &faces)
+                                  : rp__shape_read_gltf(text, size, &faces);
     rp__base_locale_leave(locale);
-    return finish(&faces, result, scale, mesh);
+    if (result == RP_OK)
+        result = rp__shape_faces_triangles(&faces, scale, mesh);
+    rp__shape_faces_free(&faces);
+    if (result == RP_OK) {
+        result = rp__shape_mesh_validate(path, mesh);
+        if (result != RP_OK)
+            rp_mesh_free(mesh);
+    }
+    return result;
 }
 
 rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
@@ -56,14 +53,8 @@ rp_result rp__shape_mesh_read(const char *path, double scale, rp_mesh *mesh)
     if (!rp__file_exists(path))
         return rp__base_fail(RP_NOT_FOUND, "%s: there is no such mesh file", path);
     RP_TRY(rp__file_check_regular(path));
-    format f = format_of(path);
-    if (f == FORMATS)
+    if (format_of(path) == FORMATS)
         return rp__base_fail(RP_UNSUPPORTED, "%s: not a known mesh format; use .obj, .stl, .ply, .gltf or .glb", path);
-    if (f == GLTF || f == GLB) {
-        rp__faces faces = { .path = path };
-        rp_result result = rp__shape_read_gltf(&faces);
-        return finish(&faces, result, scale, mesh);
-    }
     char *text;
     size_t size;
     RP_TRY(rp__file_read(path, MOST_BYTES, &text, &size));

@@ -1,35 +1,19 @@
 /* Filling a shape with points. The lattice is cut into blocks; a tree over the blocks leaves out what the distance at its
  * centre shows to be outside; the blocks left are sampled in parallel, counted, and written in order. */
-#include "shape/sampling.h"
+#include "shape/sampling_blocks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "exec/exec.h"
 #include "math/random.h"
-#include "shape/shape_class.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK_2D = 16, BLOCK_3D = 8, MASK_WORDS = 16, SMALL_TILE = 2, LARGE_TILE = 4 /* blocks a side */ };
+enum { BLOCK_2D = 16, BLOCK_3D = 8, SMALL_TILE = 2, LARGE_TILE = 4 /* blocks a side */ };
 
-typedef struct block {
-    int64_t index[3];
-    int64_t first; /* of its points; their number before the sum */
-    bool whole;    /* surely inside the shape */
-    uint64_t mask[MASK_WORDS];
-} block;
-
-typedef struct filling {
-    const rp_shape *shape;
-    const rp__sampling_def *def;
-    int size;                      /* lattice cells a block side */
-    double lower[3], upper[3];     /* bounds of the shape within the clip box */
-    block *blocks;
-    int64_t block_count, block_capacity, block_limit;
-    rp__sampling_tile tile;
-    double *points;
-} filling;
+typedef rp__sampling_block block;
+typedef rp__sampling_filling filling;
 
 /* ---- checks ---- */
 
@@ -167,7 +151,7 @@ static rp_result visit(filling *f, const int64_t at[3], int level, bool whole)
         double reach = 0.5 * edge * sqrt(def->dim) * (1 + 1e-9);
         if (d > reach)
             return RP_OK;
-        whole = d < -reach;
+        whole = d < -reach && (!def->blocked || def->blocked(def->blocking, c) > reach);
     }
     if (level == 0)
         return add_block(f, at, whole);
@@ -197,33 +181,26 @@ static rp_result find_blocks(filling *f)
 
 /* ---- the points of a block ---- */
 
-static int64_t floor_mod(int64_t a, int64_t n)
-{
-    int64_t m = a % n;
-    return m < 0 ? m + n : m;
-}
-
 /* A seed for the lattice cell: the numbers of one cell have nothing to do with those of another. */
 static uint64_t cell_seed(uint64_t seed, const int64_t cell[3])
 {
     return rp__random_bits(rp__random_bits(seed, (uint64_t)cell[0], (uint64_t)cell[1]), (uint64_t)cell[2], 0x7065);
 }
 
-/* Candidate n of the block; false after the last. */
-static bool candidate(const filling *f, const block *b, int n, double p[3])
+bool rp__sampling_candidate(const filling *f, const block *b, int n, double p[3])
 {
     const rp__sampling_def *def = f->def;
     p[2] = 0;
     if (def->kind == RP_POISSON) {
         int side = f->tile.edge / f->tile.bucket, bucket = 0;
         for (int i = def->dim - 1; i >= 0; i--)
-            bucket = bucket * side + (int)floor_mod(b->index[i], side);
+            bucket = bucket * side + (int)rp__sampling_floor_mod(b->index[i], side);
         int64_t at = f->tile.first[bucket] + n;
         if (at >= f->tile.first[bucket + 1])
             return false;
         for (int i = 0; i < def->dim; i++) {
             /* tile coordinate minus the corner of the bucket */
-            double local = f->tile.points[3 * at + i] - (double)(floor_mod(b->index[i], side) * f->tile.bucket);
+            double local = f->tile.points[3 * at + i] - (double)(rp__sampling_floor_mod(b->index[i], side) * f->tile.bucket);
             p[i] = def->origin[i] + def->spacing * ((double)b->index[i] * f->size + local);
         }
         return true;
@@ -237,7 +214,7 @@ static bool candidate(const filling *f, const block *b, int n, double p[3])
         double within = 0.5;
         if (def->kind == RP_JITTERED) { /* the two sub-cells of a pair along the axis mirror each other */
             int64_t pair[3] = { cell[0], cell[1], cell[2] };
-            pair[i] -= floor_mod(cell[i], 2);
+            pair[i] -= rp__sampling_floor_mod(cell[i], 2);
             within = rp__random_unit(cell_seed(def->seed, pair), 0, (uint64_t)i);
             within = pair[i] == cell[i] ? within : 1 - within;
         }
@@ -246,12 +223,17 @@ static bool candidate(const filling *f, const block *b, int n, double p[3])
     return true;
 }
 
-static bool accepted(const filling *f, const block *b, const double p[3])
+bool rp__sampling_within(const filling *f, const double p[3])
 {
     for (int i = 0; i < f->def->dim; i++)
         if (!(p[i] >= f->def->lower[i] && p[i] < f->def->upper[i]))
             return false;
-    return b->whole || rp__shape_distance_at(f->shape, rp__vec3_load(p), NULL) <= 0;
+    return true;
+}
+
+static bool accepted(const filling *f, const block *b, const double p[3])
+{
+    return rp__sampling_within(f, p) && (b->whole || rp__sampling_room(f, rp__vec3_load(p)) <= 0);
 }
 
 static void mark_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -261,7 +243,7 @@ static void mark_blocks(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         block *b = &f->blocks[i];
         double p[3];
-        for (int n = 0; n < 64 * MASK_WORDS && candidate(f, b, n, p); n++)
+        for (int n = 0; n < 64 * RP_SAMPLING_MASK_WORDS && rp__sampling_candidate(f, b, n, p); n++)
             if (accepted(f, b, p)) {
                 b->mask[n / 64] |= (uint64_t)1 << (n % 64);
                 b->first++;
@@ -276,7 +258,7 @@ static void write_blocks(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const block *b = &f->blocks[i];
         double p[3], *to = f->points + 3 * b->first;
-        for (int n = 0; n < 64 * MASK_WORDS && candidate(f, b, n, p); n++)
+        for (int n = 0; n < 64 * RP_SAMPLING_MASK_WORDS && rp__sampling_candidate(f, b, n, p); n++)
             if (b->mask[n / 64] >> (n % 64) & 1) {
                 memcpy(to, p, sizeof p);
                 to += 3;
@@ -286,8 +268,15 @@ static void write_blocks(void *context, int64_t begin, int64_t end, int worker)
 
 static rp_result fill(filling *f, double **points, int64_t *count)
 {
-    RP_TRY(find_blocks(f));
     rp__exec_for(f->block_count, 4, mark_blocks, f);
+    RP_TRY(rp__sampling_count(f, count));
+    rp__exec_for(f->block_count, 4, write_blocks, f);
+    *points = f->points;
+    return RP_OK;
+}
+
+rp_result rp__sampling_count(filling *f, int64_t *count)
+{
     int64_t total = 0;
     for (int64_t i = 0; i < f->block_count; i++) {
         int64_t here = f->blocks[i].first;
@@ -297,39 +286,66 @@ static rp_result fill(filling *f, double **points, int64_t *count)
     if (total > f->def->limit)
         return too_many((double)total, f->def);
     f->points = RP_NEW_ARRAY(double, 3 * (total > 0 ? total : 1));
-    if (!f->points)
-        return RP_OUT_OF_MEMORY;
-    rp__exec_for(f->block_count, 4, write_blocks, f);
-    *points = f->points;
     *count = total;
-    return RP_OK;
+    return f->points ? RP_OK : RP_OUT_OF_MEMORY;
+}
+
+/* Finds the blocks and the tile; none when the shape is empty. */
+static rp_result begin(filling *f, const rp_shape *shape, const rp__sampling_def *def)
+{
+    *f = (filling){ .shape = shape, .def = def };
+    RP_TRY(rp__shape_check_child("sampling", shape));
+    RP_TRY(check(def));
+    f->size = def->dim == 2 ? BLOCK_2D : BLOCK_3D;
+    f->block_limit = 1000000 + def->limit / 64;
+    bool empty;
+    double estimate = 0;
+    RP_TRY(measure(f, &empty, &estimate));
+    if (empty)
+        return RP_OK;
+    if (def->kind == RP_POISSON) {
+        int tile = f->size * (estimate < 10000 ? SMALL_TILE : LARGE_TILE);
+        RP_TRY(rp__sampling_tile_create(def->dim, tile, f->size, def->seed, &f->tile));
+    }
+    return find_blocks(f);
+}
+
+static void end(filling *f)
+{
+    rp__sampling_tile_free(&f->tile);
+    rp__base_free(f->blocks);
 }
 
 rp_result rp__sampling_fill(const rp_shape *shape, const rp__sampling_def *def, double **points, int64_t *count)
 {
-    RP_TRY(rp__shape_check_child("sampling", shape));
-    RP_TRY(check(def));
-    filling f = { .shape = shape, .def = def, .size = def->dim == 2 ? BLOCK_2D : BLOCK_3D };
-    f.block_limit = 1000000 + def->limit / 64;
-    bool empty;
-    double estimate = 0;
-    RP_TRY(measure(&f, &empty, &estimate));
-    if (empty) {
-        double *none = RP_NEW_ARRAY(double, 3);
-        if (!none)
-            return RP_OUT_OF_MEMORY;
-        *points = none;
-        *count = 0;
-        return RP_OK;
-    }
-    rp_result result = RP_OK;
-    if (def->kind == RP_POISSON) {
-        int tile = f.size * (estimate < 10000 ? SMALL_TILE : LARGE_TILE);
-        result = rp__sampling_tile_create(def->dim, tile, f.size, def->seed, &f.tile);
-    }
+    filling f;
+    rp_result result = begin(&f, shape, def);
     if (result == RP_OK)
         result = fill(&f, points, count);
-    rp__sampling_tile_free(&f.tile);
-    rp__base_free(f.blocks);
+    end(&f);
     return result;
+}
+
+rp_result rp__sampling_sites(const rp_shape *shape, const rp__sampling_def *def, rp__sampling_site_list *sites)
+{
+    filling f;
+    rp__sampling_site_list own = { 0 };
+    rp_result result = begin(&f, shape, def);
+    if (result == RP_OK && def->kind == RP_POISSON)
+        result = fill(&f, &own.points, &own.count);
+    if (result == RP_OK)
+        result = rp__sampling_share_out(&f, &own);
+    end(&f);
+    if (result == RP_OK)
+        *sites = own;
+    else
+        rp__sampling_free_sites(&own);
+    return result;
+}
+
+void rp__sampling_free_sites(rp__sampling_site_list *sites)
+{
+    rp__base_free(sites->points);
+    rp__base_free(sites->parts);
+    *sites = (rp__sampling_site_list){ 0 };
 }

@@ -195,7 +195,7 @@ static void hopeless_meshes_are_refused(void **state)
         { "endless.ply", RP_BAD_FILE, "line 9 of its header, 'end_head'" },
         { "midline.ply", RP_BAD_FILE, "of its header, 'end_head'" },
         { "cut.ply", RP_BAD_FILE, "a line 'end_header'" },
-        { "twice.ply", RP_BAD_FILE, "line 5 of its header" }, /* assimp frees what it never had */
+        { "twice.ply", RP_BAD_FILE, "line 5 of its header" },
         { "flat.ply", RP_BAD_FILE, "no x, y and z" },
         { "many.ply", RP_BAD_FILE, "4000000000 elements" },
         { "foreign.xyz", RP_UNSUPPORTED, ".obj, .stl, .ply" },

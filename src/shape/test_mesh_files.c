@@ -131,7 +131,7 @@ static void what_is_none_is_refused(void **state)
         { "a.stl", "solid\nfacet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n", "'endloop' is missing" },
         { "a.stl", "solid\nvertex 0 0\n", "line 2: a vertex needs three numbers" },
         { "a.stl", "stolid", "no STL file" },
-        /* numbers in the data that assimp took for room to make: gigabytes, or a search without end */
+        /* numbers in the data that a reader could take for room to make: gigabytes, or a search without end */
         { "a.ply", PLY "1\nproperty list int int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n2000000000 0 1 2\n", "'face' 1 of 1 is cut short" },
         { "a.ply", PLY "1\nproperty list int int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n-3 0 1 2\n", "'face' 1 of 1 is cut short" },
         { "a.ply", PLY "1\nproperty list int int vertex_indices\nend_header\n0 0 0\n1 0 x\n0 1 0\n3 0 1 2\n",

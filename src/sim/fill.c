@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 double rp__sim_spacing(const rp_sim_def *def, double per_cell)
 {
@@ -23,7 +22,7 @@ static double ball_radius(const rp_sim *sim)
     return sim->method->grain_radius ? sim->method->grain_radius(&sim->def, sim->params) : 0;
 }
 
-static double ball_volume(int dim, double r)
+double rp__sim_ball_volume(int dim, double r)
 {
     return dim == 3 ? 4.1887902047863905 * r * r * r : 3.141592653589793 * r * r;
 }
@@ -32,7 +31,7 @@ static double ball_volume(int dim, double r)
 static double share_of(const rp_sim *sim, double per_cell, int material)
 {
     double r = ball_radius(sim);
-    return r > 0 ? pow(ball_volume(sim->def.dim, r) / sim->materials[material].volume_fraction, 1.0 / sim->def.dim)
+    return r > 0 ? pow(rp__sim_ball_volume(sim->def.dim, r) / sim->materials[material].volume_fraction, 1.0 / sim->def.dim)
                  : rp__sim_spacing(&sim->def, per_cell);
 }
 
@@ -75,26 +74,17 @@ static rp_result sample_balls(const rp_sim *sim, const rp_shape *shape, bool at_
     return settled && at_start ? rp__sampling_dense(shape, &d, points, count) : rp__sampling_spheres(shape, &d, points, count);
 }
 
-static rp_result sample_shape(const rp_sim *sim, const rp_shape *shape, bool at_start, rp_sampling kind, double per_cell, uint64_t seed, int64_t limit,
-                              double **points, int64_t *count)
-{
-    if (ball_radius(sim) > 0)
-        return sample_balls(sim, shape, at_start, seed, limit, points, count);
-    rp__sampling_def s = sampling(sim, kind, rp__sim_spacing(&sim->def, per_cell), seed);
-    s.limit = limit;
-    return rp__sampling_fill(shape, &s, points, count);
-}
-
-/* Gives particles the volume of a lattice of `spacing` filled to `fill`: V = spacing^d phi_max fill,  m = density V; balls theirs. */
-static void set_grains(rp_sim *sim, int64_t first, int64_t count, int material, double spacing, double fill)
+/* Gives particles their parts (NULL: 1 each) of the volume of a lattice of `spacing` filled to `fill`: V = part spacing^d phi_max fill,
+ * m = density V; balls theirs. */
+static void set_grains(rp_sim *sim, int64_t first, int64_t count, int material, double spacing, double fill, const double *parts)
 {
     rp__particles *p = &sim->particles;
     const rp_material_def *m = &sim->materials[material];
-    double r = ball_radius(sim), volume = r > 0 ? ball_volume(sim->def.dim, r) : pow(spacing, sim->def.dim) * m->volume_fraction * fill;
-    for (int64_t i = first; i < first + count; i++) {
-        p->volume[i] = volume;
-        p->mass[i] = volume * m->density;
-        p->material[i] = material;
+    double r = ball_radius(sim), volume = r > 0 ? rp__sim_ball_volume(sim->def.dim, r) : pow(spacing, sim->def.dim) * m->volume_fraction * fill;
+    for (int64_t i = 0; i < count; i++) {
+        p->volume[first + i] = parts ? parts[i] * volume : volume;
+        p->mass[first + i] = p->volume[first + i] * m->density;
+        p->material[first + i] = material;
     }
 }
 
@@ -160,7 +150,14 @@ static int body_at(const rp_sim *sim, const double x[3])
     return -1;
 }
 
-/* Grains cannot be where a body is: such points are left out, and told. */
+/* Grains cannot be where a body is: told, with the body at one such place. */
+static void tell_left_out(const rp_sim *sim, const char *name, int64_t left_out, int64_t count, int body)
+{
+    if (left_out > 0)
+        RP_WARN("%lld of %lld particles of grains '%s' would begin inside bodies, the last of them in '%s'; they are left out",
+                (long long)left_out, (long long)(count + left_out), name, sim->world.bodies[body].def.name);
+}
+
 static int64_t leave_out(const rp_sim *sim, const char *name, double *points, int64_t count)
 {
     int64_t kept = 0;
@@ -171,77 +168,133 @@ static int64_t leave_out(const rp_sim *sim, const char *name, double *points, in
         if (body < 0)
             memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
     }
-    if (kept < count)
-        RP_WARN("%lld of %lld particles of grains '%s' would begin inside bodies, the last of them in '%s'; they are left out",
-                (long long)(count - kept), (long long)count, name, sim->world.bodies[worst].def.name);
+    tell_left_out(sim, name, count - kept, kept, worst);
     return kept;
 }
 
-/* The points of all grains, one after the other, and how many each has. */
-static rp_result sample_grains(rp_sim *sim, double **points, int64_t *counts, int64_t *total)
+/* Distance to the nearest body, negative inside. */
+static double to_bodies(const void *context, const double x[3])
+{
+    const rp_sim *sim = context;
+    double least = INFINITY;
+    for (int b = 0; b < sim->world.body_count; b++) {
+        const rp__body *body = &sim->world.bodies[b];
+        if (body->present)
+            least = fmin(least, rp__body_distance(body, &body->pose, rp__vec3_load(x), NULL));
+    }
+    return least;
+}
+
+/* Places for grains in their shape, in the domain and outside of bodies, with the part of a whole particle that each is; balls and single grains are
+ * whole. */
+static rp_result sites_of(const rp_sim *sim, const rp_grains_def *def, uint64_t seed, int64_t limit, rp__sampling_site_list *sites)
+{
+    rp__sampling_def s = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), seed);
+    *sites = (rp__sampling_site_list){ 0 };
+    s.limit = limit;
+    if (ball_radius(sim) > 0 || sim->method->single_grains) {
+        RP_TRY(ball_radius(sim) > 0 ? sample_balls(sim, def->shape, true, seed, limit, &sites->points, &sites->count)
+                                    : rp__sampling_fill(def->shape, &s, &sites->points, &sites->count));
+        sites->count = leave_out(sim, def->name, sites->points, sites->count);
+        return RP_OK;
+    }
+    s.blocked = sim->world.body_count > 0 ? to_bodies : NULL;
+    s.blocking = sim;
+    RP_TRY(rp__sampling_sites(def->shape, &s, sites));
+    if (sites->hidden > 0)
+        tell_left_out(sim, def->name, sites->hidden, sites->count, body_at(sim, sites->hidden_at));
+    return RP_OK;
+}
+
+/* Appends the sites of some grains to those of the grains before. */
+static rp_result join_sites(rp__sampling_site_list *all, const rp__sampling_site_list *more)
+{
+    size_t count = (size_t)(all->count + more->count);
+    double *points = rp__base_realloc_array(all->points, 3 * count, sizeof *points);
+    if (!points)
+        return RP_OUT_OF_MEMORY;
+    all->points = points;
+    double *parts = more->parts ? rp__base_realloc_array(all->parts, count, sizeof *parts) : NULL;
+    if (more->parts && !parts)
+        return RP_OUT_OF_MEMORY;
+    all->parts = parts;
+    if (more->count)
+        memcpy(points + 3 * all->count, more->points, 3 * (size_t)more->count * sizeof *points);
+    if (parts && more->count)
+        memcpy(parts + all->count, more->parts, (size_t)more->count * sizeof *parts);
+    all->count += more->count;
+    return RP_OK;
+}
+
+/* The sites of all grains, one after the other, and how many each has. */
+static rp_result sample_grains(const rp_sim *sim, rp__sampling_site_list *sites, int64_t *counts)
 {
     for (int g = 0; g < sim->def.grains_count; g++) {
         const rp_grains_def *def = &sim->def.grains[g];
-        double *own = NULL;
-        rp_result result = sample_shape(sim, def->shape, true, def->sampling, def->per_cell, def->seed + (uint64_t)g, sim->def.particle_limit - *total,
-                                        &own, &counts[g]);
+        rp__sampling_site_list own;
+        rp_result result = sites_of(sim, def, def->seed + (uint64_t)g, sim->def.particle_limit - sites->count, &own);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "grains '%s': ", def->name);
-        counts[g] = leave_out(sim, def->name, own, counts[g]);
-        if (*total == 0) {
-            rp__base_free(*points);
-            *points = own;
-        } else {
-            double *joined = rp__base_realloc_array(*points, 3 * (size_t)(*total + counts[g]), sizeof *joined);
-            if (joined && counts[g])
-                memcpy(joined + 3 * *total, own, 3 * (size_t)counts[g] * sizeof *joined);
-            rp__base_free(own);
-            if (!joined)
-                return RP_OUT_OF_MEMORY;
-            *points = joined;
+        counts[g] = own.count;
+        if (g == 0) {
+            *sites = own;
+            continue;
         }
-        *total += counts[g];
+        result = join_sites(sites, &own);
+        rp__sampling_free_sites(&own);
+        RP_TRY(result);
     }
     return RP_OK;
 }
 
-static rp_result give_birth(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count, double spacing)
+/* Tells the method of new particles; `spacing` is the edge of the cell of bulk material that a whole one stands for, `parts` (NULL: 1 each) those of which
+ * each is: neighbours of one part together. */
+static rp_result give_birth(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count, double spacing, const double *parts)
 {
     if (def->fixed && !sim->calls->fixes_grains)
         return rp__base_fail(RP_UNSUPPORTED, "grains '%s' are fixed, which method '%s' does not know; use method contact, or a body in their place",
                              def->name ? def->name : "", sim->calls->info.name);
+    if (!sim->calls->born)
+        return RP_OK;
     sim->world.fixed = def->fixed;
-    rp_result result = sim->calls->born ? sim->calls->born(sim->state, &sim->world, first, count, spacing) : RP_OK;
+    rp_result result = RP_OK;
+    for (int64_t i = 0, end; i < count && result == RP_OK; i = end) {
+        for (end = parts ? i + 1 : count; parts && end < count && parts[end] == parts[i];)
+            end++;
+        double edge = parts && parts[i] != 1 ? spacing * pow(parts[i], 1.0 / sim->def.dim) : spacing;
+        result = sim->calls->born(sim->state, &sim->world, first + i, end - i, edge);
+    }
     sim->world.fixed = false;
     return result;
 }
 
-static rp_result begin_grains(rp_sim *sim, int g, int64_t first, int64_t count)
+/* All that new grains begin with. */
+static rp_result begin_grains(rp_sim *sim, const rp_grains_def *def, int64_t first, int64_t count, const double *parts)
 {
-    const rp_grains_def *def = &sim->def.grains[g];
     double spacing = share_of(sim, def->per_cell, def->material);
-    set_grains(sim, first, count, def->material, spacing, def->fill);
+    set_grains(sim, first, count, def->material, spacing, def->fill, parts);
     RP_TRY(set_velocities(sim, def, first, count));
-    RP_TRY(give_birth(sim, def, first, count, spacing));
-    if (def->orientation_field)
-        RP_TRY(set_orientations(sim, def, first, count));
-    if (count == 0)
-        RP_WARN("grains %d%s%s%s hold no particle: the shape is empty, thinner than a particle, or outside the domain", g,
-                def->name[0] ? " ('" : "", def->name, def->name[0] ? "')" : "");
-    return RP_OK;
+    RP_TRY(give_birth(sim, def, first, count, spacing, parts));
+    return def->orientation_field ? set_orientations(sim, def, first, count) : RP_OK;
 }
 
 rp_result rp__sim_fill(rp_sim *sim)
 {
-    double *points = NULL;
-    int64_t total = 0, first = 0, *counts = RP_NEW_ARRAY(int64_t, sim->def.grains_count);
-    rp_result result = counts ? sample_grains(sim, &points, counts, &total) : RP_OUT_OF_MEMORY;
-    if (result == RP_OK && total > 0)
-        result = rp__particles_start(&sim->particles, points, total); /* frees the points */
-    else
-        rp__base_free(points);
-    for (int g = 0; g < sim->def.grains_count && result == RP_OK; first += counts[g++])
-        result = begin_grains(sim, g, first, counts[g]);
+    rp__sampling_site_list sites = { 0 };
+    int64_t first = 0, *counts = RP_NEW_ARRAY(int64_t, sim->def.grains_count);
+    rp_result result = counts ? sample_grains(sim, &sites, counts) : RP_OUT_OF_MEMORY;
+    if (result == RP_OK && sites.count > 0) {
+        result = rp__particles_start(&sim->particles, sites.points, sites.count); /* frees the points */
+        sites.points = NULL;
+    }
+    for (int g = 0; g < sim->def.grains_count && result == RP_OK; first += counts[g++]) {
+        const rp_grains_def *def = &sim->def.grains[g];
+        result = begin_grains(sim, def, first, counts[g], sites.parts ? sites.parts + first : NULL);
+        if (result == RP_OK && counts[g] == 0)
+            RP_WARN("grains %d%s%s%s hold no particle: the shape is empty, thinner than a particle, or outside the domain", g,
+                    def->name[0] ? " ('" : "", def->name, def->name[0] ? "')" : "");
+    }
+    rp__sampling_free_sites(&sites);
     rp__base_free(counts);
     return result;
 }
@@ -257,8 +310,11 @@ rp_result rp__sim_prepare_emitters(rp_sim *sim)
         const rp_emitter_def *def = &sim->def.emitters[e];
         rp__emitter *emitter = &sim->emitters[e];
         emitter->spacing = share_of(sim, def->per_cell, def->material);
-        rp_result result = sample_shape(sim, def->shape, false, def->sampling, def->per_cell, def->seed + 1000 + (uint64_t)e, sim->def.particle_limit,
-                                        &emitter->sites, &emitter->site_count);
+        uint64_t seed = def->seed + 1000 + (uint64_t)e;
+        rp__sampling_def points = sampling(sim, def->sampling, rp__sim_spacing(&sim->def, def->per_cell), seed);
+        rp_result result = ball_radius(sim) > 0
+                               ? sample_balls(sim, def->shape, false, seed, sim->def.particle_limit, &emitter->sites, &emitter->site_count)
+                               : rp__sampling_fill(def->shape, &points, &emitter->sites, &emitter->site_count);
         if (result != RP_OK)
             return rp__base_fail_prefix(result, "emitter '%s': ", def->name);
         if (emitter->site_count == 0)
@@ -338,52 +394,47 @@ static bool taken(const near_table *t, const rp_sim *sim, const double site[3], 
 
 /* ---- grains that a program adds ---- */
 
-static int64_t leave_out_taken(const near_table *t, const rp_sim *sim, double spacing, double *points, int64_t count)
+static void leave_out_taken(const near_table *t, const rp_sim *sim, double spacing, rp__sampling_site_list *sites)
 {
     int64_t kept = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (!taken(t, sim, points + 3 * i, least_distance(sim, spacing, 0.8))) /* as emitters do */
-            memmove(points + 3 * kept++, points + 3 * i, 3 * sizeof *points);
-    return kept;
+    for (int64_t i = 0; i < sites->count; i++)
+        if (!taken(t, sim, sites->points + 3 * i, least_distance(sim, spacing, 0.8))) { /* as emitters do */
+            if (sites->parts)
+                sites->parts[kept] = sites->parts[i];
+            memmove(sites->points + 3 * kept++, sites->points + 3 * i, 3 * sizeof *sites->points);
+        }
+    sites->count = kept;
 }
 
-static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const double *points, int64_t count)
+static rp_result append_grains(rp_sim *sim, const rp_grains_def *def, const rp__sampling_site_list *sites)
 {
     int64_t first = 0;
-    double spacing = share_of(sim, def->per_cell, def->material);
-    RP_TRY(rp__particles_append(&sim->particles, count, &first));
-    for (int64_t i = 0; i < count; i++)
+    RP_TRY(rp__particles_append(&sim->particles, sites->count, &first));
+    for (int64_t i = 0; i < sites->count; i++)
         for (int a = 0; a < 3; a++)
-            sim->particles.x[a][first + i] = points[3 * i + a];
-    set_grains(sim, first, count, def->material, spacing, def->fill);
-    rp_result result = set_velocities(sim, def, first, count);
-    if (result == RP_OK)
-        result = give_birth(sim, def, first, count, spacing);
-    if (result == RP_OK && def->orientation_field)
-        result = set_orientations(sim, def, first, count);
+            sim->particles.x[a][first + i] = sites->points[3 * i + a];
+    rp_result result = begin_grains(sim, def, first, sites->count, sites->parts);
     if (result != RP_OK) /* as if nothing had been */
-        sim->particles.count = first, sim->particles.next_id -= count;
+        sim->particles.count = first, sim->particles.next_id -= sites->count;
     return result;
 }
 
 rp_result rp__sim_add_grains(rp_sim *sim, const rp_grains_def *def, int64_t *added)
 {
-    double spacing = share_of(sim, def->per_cell, def->material), *points = NULL;
+    double spacing = share_of(sim, def->per_cell, def->material);
     near_table table = { 0 };
-    int64_t count = 0;
-    rp_result result = sample_shape(sim, def->shape, true, def->sampling, def->per_cell, def->seed + (uint64_t)sim->particles.next_id,
-                                    sim->def.particle_limit - sim->particles.count, &points, &count);
+    rp__sampling_site_list sites;
+    rp_result result = sites_of(sim, def, def->seed + (uint64_t)sim->particles.next_id, sim->def.particle_limit - sim->particles.count, &sites);
     if (result == RP_OK)
         result = near_build(&table, sim, def->shape, fmax(spacing, 2 * ball_radius(sim)));
     if (result == RP_OK) {
-        count = leave_out(sim, def->name, points, count);
-        count = leave_out_taken(&table, sim, spacing, points, count);
-        result = append_grains(sim, def, points, count);
+        leave_out_taken(&table, sim, spacing, &sites);
+        result = append_grains(sim, def, &sites);
     }
     rp__base_free(table.head);
     rp__base_free(table.next);
-    rp__base_free(points);
-    *added = result == RP_OK ? count : 0;
+    *added = result == RP_OK ? sites.count : 0;
+    rp__sampling_free_sites(&sites);
     return result;
 }
 
@@ -475,7 +526,7 @@ static rp_result emit_at(rp_sim *sim, int e, const shift *way, const ranked *sit
     const rp__emitter *emitter = &sim->emitters[e];
     int64_t first = 0;
     RP_TRY(rp__particles_append(&sim->particles, count, &first));
-    set_grains(sim, first, count, def->material, emitter->spacing, def->fill);
+    set_grains(sim, first, count, def->material, emitter->spacing, def->fill, NULL);
     for (int64_t i = 0; i < count; i++) {
         double x[3];
         shifted_site(emitter, way, sites[i].site, x);
@@ -605,126 +656,5 @@ rp_result rp__sim_drain(rp_sim *sim, int64_t *removed)
             continue;
         RP_TRY(rp__sim_remove_inside(sim, def->shape, removed));
     }
-    return RP_OK;
-}
-
-/* ---- the estimate ---- */
-
-/* Share of the box lower…upper that lies inside the shape, by a coarse lattice. */
-static double inside_share(const rp_shape *shape, int dim, const double lower[3], const double upper[3])
-{
-    enum { N = 24 };
-    int64_t inside = 0, depth = dim == 3 ? N : 1;
-    for (int64_t k = 0; k < depth; k++)
-        for (int j = 0; j < N; j++)
-            for (int i = 0; i < N; i++) {
-                double x[3] = { lower[0] + (upper[0] - lower[0]) * (i + 0.5) / N,
-                                lower[1] + (upper[1] - lower[1]) * (j + 0.5) / N,
-                                dim == 3 ? lower[2] + (upper[2] - lower[2]) * ((double)k + 0.5) / N : 0 };
-                inside += rp_shape_distance(shape, x, NULL) <= 0;
-            }
-    return (double)inside / (double)(N * N * depth);
-}
-
-static size_t bytes_a_particle(const rp_sim_def *def)
-{
-    const rp__method *method = rp__method_by_name(def->method);
-    rp_field_info fields[RP_METHOD_MAX_FIELDS];
-    int count = 0;
-    size_t bytes = 0;
-    if (def->method_params)
-        count = rp__sim_method_fields(method, def, def->method_params, fields);
-    for (const rp_field_info *f = method->info.fields; !def->method_params && f && f->name && count < RP_METHOD_MAX_FIELDS; f++)
-        fields[count++] = *f;
-#define F(type, ctype, name, components, unit, saved) bytes += sizeof(ctype) * (components);
-    RP_PARTICLE_FIELDS(F)
-#undef F
-    for (int f = 0; f < count; f++)
-        bytes += rp__particles_type_size(fields[f].type) * (size_t)fields[f].components;
-    return 2 * bytes; /* sorting needs a second copy of the largest part, the grid and the output the rest */
-}
-
-/* Volume of a ball of the method, 0 when it has none. */
-static rp_result estimate_ball(const rp__method *method, const rp_sim_def *def, double *volume)
-{
-    rp_params *defaults = NULL;
-    *volume = 0;
-    if (!method->grain_radius)
-        return RP_OK;
-    if (!def->method_params)
-        RP_TRY(rp_params_create(def->method, &defaults));
-    *volume = ball_volume(def->dim, method->grain_radius(def, defaults ? rp_params_data(defaults) : def->method_params));
-    rp_params_destroy(defaults);
-    return RP_OK;
-}
-
-#define BALLS_FILL 0.38 /* of space, when no more fits in at random */
-
-rp_result rp_sim_estimate(const rp_sim_def *def, int64_t *particles, int64_t *bytes)
-{
-    if (!def || !particles || !bytes)
-        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_estimate needs a definition and places for its numbers (there is a NULL)");
-    RP_TRY(rp__sim_check(def));
-    const rp__method *method = rp__method_by_name(def->method);
-    double count = 0, ball = 0;
-    RP_TRY(estimate_ball(method, def, &ball));
-    for (int g = 0; g < def->grains_count; g++) {
-        const rp_grains_def *d = &def->grains[g];
-        double lower[3], upper[3], volume = 1;
-        rp_shape_bounds(d->shape, lower, upper);
-        for (int a = 0; a < def->dim; a++) {
-            lower[a] = fmax(lower[a], def->lower[a]);
-            upper[a] = fmin(upper[a], def->upper[a]);
-            volume *= fmax(0, upper[a] - lower[a]);
-        }
-        if (volume > 0)
-            count += (ball > 0 ? BALLS_FILL * volume / ball : volume / pow(rp__sim_spacing(def, d->per_cell), def->dim)) *
-                     inside_share(d->shape, def->dim, lower, upper);
-    }
-    double total = count * (double)bytes_a_particle(def);
-    *particles = count < 9e18 ? (int64_t)count : INT64_MAX;
-    *bytes = total < 9e18 ? (int64_t)total : INT64_MAX;
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (count > (double)def->particle_limit)
-        return rp__base_fail(RP_TOO_LARGE,
-                             "the scene asks for about %.3g particles (%.3g GB); the limit is %lld: use larger cells or "
-                             "fewer particles a cell",
-                             count, total / 1e9, (long long)def->particle_limit);
-    if (memory > 0 && total > 0.95 * memory)
-        return rp__base_fail(RP_TOO_LARGE,
-                             "the scene asks for about %.3g particles, which need %.3g GB; this machine has %.3g GB", count,
-                             total / 1e9, memory / 1e9);
-    return RP_OK;
-}
-
-rp_result rp_sim_estimate_emitted(const rp_sim_def *def, int64_t *particles)
-{
-    if (!def || !particles)
-        return rp__base_fail(RP_BAD_ARGUMENT, "rp_sim_estimate_emitted needs a definition and a place for its number (there is a NULL)");
-    RP_TRY(rp__sim_check(def));
-    double count = 0;
-    for (int e = 0; e < def->emitter_count; e++) {
-        const rp_emitter_def *d = &def->emitters[e];
-        double lower[3], upper[3], box = 1, across = 0, square = 0, g = 0;
-        rp_shape_bounds(d->shape, lower, upper);
-        for (int a = 0; a < def->dim; a++) {
-            lower[a] = fmax(lower[a], def->lower[a]);
-            upper[a] = fmin(upper[a], def->upper[a]);
-            box *= fmax(0, upper[a] - lower[a]);
-            across += fabs(d->velocity[a]) * fmax(0, upper[a] - lower[a]);
-            square += d->velocity[a] * d->velocity[a];
-            g += def->gravity[a] * def->gravity[a];
-        }
-        double time = fmax(0, fmin(d->stop, def->duration) - fmax(d->start, 0)), rate = d->rate;
-        double volume = box > 0 ? box * inside_share(d->shape, def->dim, lower, upper) : 0;
-        if (!(rate > 0)) { /* kept full: what flows out of the shape, by its own speed or by falling through it */
-            double length = square > 0 ? across / sqrt(square) : pow(fmax(volume, 0), 1.0 / def->dim);
-            double speed = fmax(sqrt(square), sqrt(0.5 * sqrt(g) * length));
-            rate = length > 0 ? volume * speed / length : 0;
-            count += time > 0 ? volume / pow(rp__sim_spacing(def, d->per_cell), def->dim) : 0; /* the first filling */
-        }
-        count += rate * time / (pow(rp__sim_spacing(def, d->per_cell), def->dim) * d->fill);
-    }
-    *particles = count < 9e18 ? (int64_t)count : INT64_MAX;
     return RP_OK;
 }

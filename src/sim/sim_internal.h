@@ -122,6 +122,7 @@ rp_result rp__sim_copy_fibres(rp_sim *sim, const rp_sim_def *def);
 
 /* fill.c */
 double rp__sim_spacing(const rp_sim_def *def, double per_cell);
+double rp__sim_ball_volume(int dim, double r);
 rp_result rp__sim_fill(rp_sim *sim);
 rp_result rp__sim_prepare_emitters(rp_sim *sim);
 rp_result rp__sim_emit(rp_sim *sim, double dt, int64_t *emitted);

@@ -1,4 +1,5 @@
-/* Emitters: grains come only where there is room, however the emitter lies and whatever is driven through it. */
+/* Grains at the start have the volume of their room. Emitters: grains come only where there is room, however the emitter lies and whatever is driven
+ * through it. */
 #include "sim/action_tests.h"
 
 #define SPOUT                                                                                                                  \
@@ -117,9 +118,39 @@ static void test_a_full_emitter_is_not_overfull(void **test)
     }
 }
 
+/* A bed on a ramp, level above, in a domain whose sites end nowhere where the bed does: its mass is ρ φ times its area, and it rests. */
+static void test_a_bed_on_a_ramp_has_its_mass(void **test)
+{
+    (void)test;
+    static const char *const grids[] = { "nonsmooth", "elastoplastic", "ballistic", "diphasic" };
+    const double slope = tan(0.2), foot = -0.451 + 0.5 / cos(0.2), area = 0.4 * (0.203 - foot - 0.003 * slope);
+    for (int m = 0; m < 4; m++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "method: %s\ndomain: [0.4, 0.3]\ncell_size: 2 cm\nduration: 0.1 s\nframe_rate: 20\nwalls: {all: slip, top: open}\n%s"
+                 "material: {density: 2000, volume_fraction: 0.6, friction: 0.6}\n"
+                 "grains: [{shape: {box: {lower: [0, 0], upper: [0.4, 0.203]}}, per_cell: 6}]\n"
+                 "bodies: [{name: ramp, shape: {box: {size: [2, 1, 2]}}, position: [0.197, -0.451], rotation: [0, 0, 0.2], surface: 0.6}]\n",
+                 grids[m], m == 3 ? "fluid: {density: 1000, viscosity: 1e-3}\n" : "");
+        rp_sim *sim = make(text);
+        rp_sums sums, after;
+        ok(rp_sim_sums(sim, NULL, &sums));
+        if (fabs(sums.mass / (0.6 * 2000 * area) - 1) > 1e-5)
+            fail_msg("%s: %g kg/m of %g", grids[m], sums.mass, 0.6 * 2000 * area);
+        if (m == 0) {
+            steps_until(sim, 0.1);
+            ok(rp_sim_sums(sim, NULL, &after));
+            for (int a = 0; a < 2; a++)
+                assert_true(fabs(after.centre[a] - sums.centre[a]) < 1e-3 * 0.02);
+        }
+        rp_sim_destroy(sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_bed_on_a_ramp_has_its_mass),
         cmocka_unit_test(test_an_emitter_across_a_wall),
         cmocka_unit_test(test_a_body_in_an_emitter),
         cmocka_unit_test(test_a_full_emitter_is_not_overfull),

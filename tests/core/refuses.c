@@ -28,7 +28,6 @@ int main(void)
     FILE *empty = fopen("bunny.glb", "w");
     if (!empty || fclose(empty) != 0)
         return 1;
-    refused(rp_shape_mesh("bunny.glb", 1, &shape), "meshes");
     remove("bunny.glb");
     refused(rp_shape_heightfield_image("hills.png", (const double[2]){ 0, 0 }, (const double[2]){ 1, 1 }, 0, 1, &shape), "images");
     refused(rp_friction_read("problem.hdf5", &problem), "problems");
