@@ -315,8 +315,8 @@ static void write_bodies(FILE *to, const json *results)
     double j = json_number(without, "iterations", NAN), solve_a = json_number(json_member(with, "phases"), "solve", NAN);
     double solve_b = json_number(json_member(without, "phases"), "solve", NAN);
     fprintf(to,
-            "## What bodies cost\n\nA boulder, a free ball, a blade and a mesh in sand of %.0f nodes, against the same sand without them: %.3g "
-            "against %.3g s a "
+            "## What bodies cost\n\nA boulder, a free ball, a blade and a mesh in sand of %.0f nodes, against the same sand without them, once "
+            "it has settled around them (16 steps): %.3g against %.3g s a "
             "step (%+.0f %%), with %.0f and %.0f sweeps. A sweep costs %.3g against %.3g ms (%+.0f %%), all but the solve %.3g against %.3g s "
             "(%+.0f %%). "
             "Goal: at most 25 %% more.\n\n",

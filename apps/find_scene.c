@@ -53,10 +53,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int list_scenes(char **names, int most)
+/* Scenes in a folder by their names without .yaml; -1 when there is no folder. */
+static int list_folder(const char *folder, char **names, int most)
 {
-    char folder[2048];
-    DIR *dir = scene_folder(folder, sizeof folder) ? opendir(folder) : NULL;
+    DIR *dir = opendir(folder);
     if (!dir)
         return -1;
     int count = 0;
@@ -70,6 +70,29 @@ int list_scenes(char **names, int most)
     return count;
 }
 
+int list_scenes(char **names, int most)
+{
+    char folder[2048];
+    return scene_folder(folder, sizeof folder) ? list_folder(folder, names, most) : -1;
+}
+
+/* The name most like the one wanted, if two letters of three are as in it; its likeness must be more than *most, which it becomes. */
+static bool propose(const char *wanted, const char *folder, const char *ending, size_t *most, char *proposed, size_t size)
+{
+    char *names[SCENES_MOST];
+    int count = *folder ? list_folder(folder, names, SCENES_MOST) : list_scenes(names, SCENES_MOST);
+    bool found = false;
+    for (int i = 0; i < count; i++) {
+        if (likeness(wanted, names[i]) > *most) {
+            *most = likeness(wanted, names[i]);
+            found = (size_t)snprintf(proposed, size, "%s%s%s%s", strcmp(folder, ".") == 0 ? "" : folder, *folder && strcmp(folder, ".") != 0 ? "/" : "",
+                                     names[i], ending) < size;
+        }
+        free(names[i]);
+    }
+    return found;
+}
+
 void say_no_scene(const char *name)
 {
     struct stat status;
@@ -77,16 +100,20 @@ void say_no_scene(const char *name)
         fprintf(stderr, "repose: '%s' is %s, not a file with a scene\n", name, S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
         return;
     }
-    char *names[SCENES_MOST];
-    int count = list_scenes(names, SCENES_MOST), best = -1;
-    size_t most = 2 * strlen(name) / 3; /* two letters of three are as in the name that is proposed */
-    for (int i = 0; i < count; i++)
-        if (likeness(name, names[i]) > most)
-            most = likeness(name, names[best = i]);
+    char folder[1024] = ".", wanted[256], proposed[2048];
+    const char *slash = strrchr(name, '/');
+    if (slash && slash > name)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
+    snprintf(wanted, sizeof wanted, "%s", slash ? slash + 1 : name);
+    char *dot = strrchr(wanted, '.');
+    if (dot && strcmp(dot, ".yaml") == 0)
+        *dot = '\0';
+    size_t most = 2 * strlen(wanted) / 3;
+    bool found = propose(wanted, folder, ".yaml", &most, proposed, sizeof proposed); /* files first, where both are as near */
+    if (!slash)
+        found |= propose(wanted, "", "", &most, proposed, sizeof proposed);
     fprintf(stderr, "repose: there is no scene '%s', neither a file nor a bundled one%s%s%s (see: repose scenes)\n", name,
-            best >= 0 ? "; did you mean '" : "", best >= 0 ? names[best] : "", best >= 0 ? "'?" : "");
-    for (int i = 0; i < count; i++)
-        free(names[i]);
+            found ? "; did you mean '" : "", found ? proposed : "", found ? "'?" : "");
 }
 
 bool find_scene(const char *name, char *path, size_t size)

@@ -21,6 +21,10 @@ expect 2 "did you mean 'run'" "$REPOSE" rum
 expect 2 "SCENE is missing" "$REPOSE" run
 expect 2 "DIR is missing" "$REPOSE" resume
 expect 2 "TO is missing" "$REPOSE" convert ran
+cp "$SOURCE/scenes/rain-2d.yaml" my-dunes.yaml
+expect 3 "did you mean 'my-dunes.yaml'" "$REPOSE" run my-dune.yaml
+expect 3 "did you mean 'my-dunes.yaml'" "$REPOSE" run my-dunes
+expect 3 "did you mean 'rain-2d'" "$REPOSE" run rain-2
 expect 2 "no option '--treads'; did you mean '--threads'?" "$REPOSE" run rain --treads 3
 expect 2 "whole number" "$REPOSE" run rain --threads two
 expect 2 "not -3" "$REPOSE" run rain --threads -3

@@ -27,8 +27,8 @@
 
 /* Cells that are too full. Strain that the particles follow and that cells do not see loses volume in lasting flow. Sand that is denser than it can
  * be in slow shear expands as it is sheared [roux1998]: ∇·u >= K (φ/φ_max - 1 - δ) γ̇, at most µ γ̇, with the K of that law and a margin δ for what is
- * chance of the sampling. At rest, in translation and rotation nothing happens. Where drag is strong opening draws on the fluid: at most as hard
- * as the grains press on each other, since sand that has to draw in more does not give way at all. */
+ * chance of the sampling. At rest, in translation and rotation nothing happens. γ̇ is that of the end of the step (rheology_dim.c): where drag is strong
+ * opening draws on the fluid, grains press on each other the more and shear the less. */
 #define DP_OPENING 4.0
 #define DP_CHANCE 0.05
 

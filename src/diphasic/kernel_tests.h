@@ -112,6 +112,7 @@ static void draw_law(chance *c, dp_stress *s, double b[DP_S])
     s->rate.phi = 0.5 + 0.15 * draw(c), s->rate.critical = 0.58;
     s->rate.slope = draw(c) < 0.2 ? 0 : 6 * draw(c);
     s->rate.root = draw(c) < 0.2 ? 0 : 100 * draw(c);
+    s->rate.opening = draw(c) < 0.8 ? 0 : fmin(0.4 * draw(c), s->mu / DP_CONTACT);
     s->rate.faster = draw(c) < 0.3 ? 0 : 0.4 * draw(c);
     s->rate.viscous = 1e6 * draw(c), s->rate.inertial = draw(c) < 0.5 ? 0 : 1e5 * draw(c);
     double flat = pow(10, -3 * draw(c)), thin = pow(10, -4 * draw(c)), slow = pow(10, -3 * draw(c));
@@ -144,8 +145,9 @@ static double outside_of_law(const dp_stress *s, const double b[DP_S], const dou
     double x = touches ? rate / lambda[0] : INFINITY, growth = x * (law->viscous + law->inertial * sqrt(DP_CONTACT * law->phi * s->lambda[0]));
     double number = law->root > 0 ? law->root * sqrt(x) : 0, more = touches ? growth / (1 + growth) : 1;
     double tangent = law->slope > 0 ? fmax(law->least, fmin(law->most, law->slope * (law->phi - law->critical / (1 + number)))) : 0;
+    tangent = law->slope > 0 && law->opening > 0 ? fmax(tangent, law->opening) : tangent;
     double friction = s->mu + DP_CONTACT * (tangent + law->faster * more), wrong;
-    *lift = DP_CONTACT * tangent;
+    *lift = DP_CONTACT * (law->slope > 0 ? tangent : law->opening); /* grains that only make room are no stronger for it */
     if (!touches)
         return lambda[0] == 0 && rub == 0 ? fmax(0, *lift * rate - gamma[0]) / size : INFINITY;
     if (!(z > 0))

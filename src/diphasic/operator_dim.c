@@ -110,8 +110,6 @@ static void make_operator(const dp_solve *w, dp_stress *s)
     }
     double least = -DP_GIVEN_BACK * y->stress_unit * s->scale;
     s->k = s->k < least ? least : s->k;
-    double most = s->scale * fmax(s->lambda[0], s->load); /* what opens may draw as hard on the fluid as the grains press on each other */
-    s->k -= s->opening < most ? s->opening : most;
     factorise(s);
     s->root = s->rated ? how_fast(y, s) : 0;
 }

@@ -1,4 +1,4 @@
-/* The law of a cell that depends on the rate of shear: dilatancy, and friction that grows with it.
+/* The law of a cell that depends on the rate of shear: dilatancy, friction that grows with it, and cells that are too full (closure.h), κ without M.
  *
  * Packed grains that are sheared at the rate γ̇ under the pressure p of the grains change their volume, and resist, by
  *
@@ -40,11 +40,13 @@ DP_INLINE flow flow_at(const dp_rate *rate, double mu, double growth, double z)
     if (rate->slope > 0) {
         tangent = rate->slope * (rate->phi - rate->critical / (1 + root));
         slope = rate->slope * rate->critical * rate->root / ((1 + root) * (1 + root));
-        slope = tangent < rate->least || tangent > rate->most ? 0 : slope;
-        tangent = tangent < rate->least ? rate->least : tangent > rate->most ? rate->most : tangent;
+        double least = rate->opening > 0 ? rate->opening : rate->least;
+        slope = tangent < least || tangent > rate->most ? 0 : slope;
+        tangent = fmax(least, fmin(tangent, rate->most));
     }
+    double lift = rate->slope > 0 ? tangent : rate->opening;
     double x = growth * z * z, more = rate->faster * x / (1 + x), more_slope = rate->faster * 2 * growth * z / ((1 + x) * (1 + x));
-    return (flow){ DP_CONTACT * tangent, DP_CONTACT * slope, mu + DP_CONTACT * (tangent + more), DP_CONTACT * (slope + more_slope) };
+    return (flow){ DP_CONTACT * lift, DP_CONTACT * slope, mu + DP_CONTACT * (tangent + more), DP_CONTACT * (slope + more_slope) };
 }
 
 /* What a z says. */
@@ -240,5 +242,6 @@ void DP(make_rate)(const dp_system *y, double viscosity, dp_stress *s)
     s->rate.least = -fmin(par->largest_dilatancy, 0.9 * mu), s->rate.most = par->largest_dilatancy; /* contraction never turns friction round */
     s->rate.faster = s->faster;
     s->rate.viscous = number * eta / par->viscous_number, s->rate.inertial = number * s->inertia;
-    s->rated = dilates || s->faster > 0;
+    s->rate.opening = s->opening;
+    s->rated = dilates || s->faster > 0 || s->opening > 0;
 }

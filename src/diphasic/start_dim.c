@@ -37,25 +37,19 @@ static double coming_looseness(const dp_system *y, const dp_stress *s, double fu
 static double gap_rate(const dp_system *y, dp_stress *s, double dt)
 {
     double cell = pow(y->lattice.h, RP_DIM), largest = s->volume / s->weight, own = s->weight / fmax(y->free_cell[s->cell], DP_SLIVER * cell);
-    double full = 0, most = 0, least = INFINITY, sum[DP_S] = { 0 }, gamma[DP_S], shear = 0;
+    double full = 0, most = 0, least = INFINITY;
     for (int n = 0; n < DP_CORNERS; n++) {
         int64_t j = s->node[n];
         double part = y->grains[j] / (fmax(y->free_node[j], DP_SLIVER * y->volume[j]) * largest);
         full += part / DP_CORNERS, most = fmax(most, part), least = fmin(least, part);
-        dp_add_strain(y->node[s->node[n]].u, s->g[n], sum);
     }
     double filled = fmax(full, own);
     s->coming = filled < 1 && y->params->dilatancy == RP__DILATANCY_NONE ? coming_looseness(y, s, s->volume / filled) : 0;
     double loose = s->loose + s->coming, gap = loose / (s->volume + loose);
     if (y->params->dilatancy == RP__DILATANCY_NONE && gap > 0)
         gap = fmax(0, fmin(gap, 1 - filled));
-    dp_coefficients(sum, gamma);
-    for (int i = 1; i < DP_S; i++)
-        shear += gamma[i] * gamma[i];
-    double slope = DP_OPENING * (fmin(full, own) - 1 - DP_CHANCE);
-    slope = slope < 0 || gap > 0 ? 0 : slope > s->mu / DP_CONTACT ? s->mu / DP_CONTACT : slope;
+    s->opening = gap > 0 ? 0 : fmax(0, fmin(DP_OPENING * (fmin(full, own) - 1 - DP_CHANCE), s->mu / DP_CONTACT));
     s->densest = (2 * most - least + DP_CHANCE) * largest;
-    s->opening = slope * 2 * sqrt(shear) / DP_TRACE;
     return s->extent * gap / dt / DP_TRACE;
 }
 

@@ -66,6 +66,7 @@ typedef struct dp_node {
 typedef struct dp_rate {
     double phi;                   /* volume fraction of the grains where they touch */
     double slope, critical;       /* K, 0: they do not dilate; φ_c */
+    double opening;               /* tan ψ at least, of cells that are too full */
     double root;                  /* √J of x = 1 */
     double least, most;           /* of tan ψ */
     double faster;                /* µ2 - µ1 */
@@ -85,7 +86,7 @@ typedef struct dp_stress {
     double w[DP_S][DP_S];         /* W~ */
     double k;                     /* gap, as a rate */
     double densest;               /* volume fraction that its grains can have at most, as few as they are around it */
-    double opening;               /* what shear opens of a cell that is too full, as a rate */
+    double opening;               /* tan ψ of a cell that is too full */
     double mu;                    /* of the cone */
     double shift[DP_S];           /* what λ takes off the pressure of the cell */
     double stiffness;             /* outflow that a pressure of the cell makes; 0: pressures are left to the others */

@@ -196,9 +196,38 @@ static void rising_floor_keeps_volume(void **state)
     rp_shape_release(slab);
 }
 
+/* A packed layer of grains placed at random, some cells too full, that slides in a thick liquid: these make room at the rate of shear at the end of the
+ * step. At that of the step before they draw the harder the more grains press on each other, and rounds are 42 a step. */
+static void full_cells_make_room(void **state)
+{
+    (void)state;
+    const int cells[3] = { 4, 14, 1 };
+    const double from[3] = { 0, 0, 0 }, to[3] = { 4, 10, 0 }, tilt = 25 * 0.017453292519943295;
+    scene s;
+    scene_begin(&s, 2, 0.49e-3, cells, from, to);
+    scene_periodic(&s, 0);
+    s.def.gravity[0] = 9.81 * sin(tilt), s.def.gravity[1] = -9.81 * cos(tilt);
+    s.def.frame_rate = 200;
+    s.material.volume_fraction = 0.64, s.material.friction = 0.425, s.material.friction_dynamic = 0.45, s.material.grain_diameter = 0.16e-3;
+    s.grains.sampling = RP_JITTERED, s.grains.per_cell = 9;
+    s.fluid.density = 1041, s.fluid.viscosity = 0.096, s.fluid.drag = RP_DRAG_CARMAN_KOZENY, s.fluid.wall[2].kind = RP_FLUID_NO_SLIP;
+    scene_set(&s, "viscous_number", "0.004");
+    scene_start(&s);
+    double rounds = 0;
+    for (int k = 0; k < 300; k++) {
+        rp_step_stats stats;
+        scene_step(&s, &stats);
+        rounds += (double)stats.iterations / 300;
+    }
+    print_message("full cells that slide: %.1f rounds a step\n", rounds);
+    assert_true(rounds <= 28);
+    scene_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(long_steps_keep_volume), cmocka_unit_test(rising_floor_keeps_volume),
-                                        cmocka_unit_test(loose_and_dense), cmocka_unit_test(piping), cmocka_unit_test(poured) };
+                                        cmocka_unit_test(loose_and_dense), cmocka_unit_test(piping), cmocka_unit_test(poured),
+                                        cmocka_unit_test(full_cells_make_room) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

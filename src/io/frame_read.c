@@ -245,8 +245,11 @@ static rp_result read_repose(reader *r)
     const rp__hdf5_file *file = &r->source->file;
     uint64_t repose, bodies;
     rp_result result = rp__hdf5_find(file, file->root, "REPOSE", &repose);
-    if (result == RP_NOT_FOUND)
-        return rp__base_fail(RP_BAD_FILE, "%s is an HDF5 file but no frame of Repose: it has no group REPOSE", r->source->path);
+    if (result == RP_NOT_FOUND) {
+        bool problem = rp__hdf5_find(file, file->root, "fclib_local", &repose) == RP_OK || rp__hdf5_find(file, file->root, "fclib_global", &repose) == RP_OK;
+        return rp__base_fail(RP_BAD_FILE, "%s is an HDF5 file but no frame of Repose: it has no group REPOSE%s", r->source->path,
+                             problem ? "; friction problems are told by 'repose friction info'" : "");
+    }
     RP_TRY(rp__io_source_failed(r->source, result));
     RP_TRY(read_facts(r, repose));
     result = rp__hdf5_find(file, repose, "bodies", &bodies);

@@ -17,8 +17,11 @@ rp_result rp__io_source_open(rp__io_source *source, const char *path)
     *source = (rp__io_source){ .path = path };
     RP_TRY(rp__file_read(path, (size_t)1 << 40, &source->bytes, &size));
     rp_result result = rp__io_verify_seal(path, source->bytes, size, false);
-    if (result == RP_OK)
-        result = rp__io_source_failed(source, rp__hdf5_open(source->bytes, size, &source->file));
+    if (result == RP_OK) {
+        result = rp__hdf5_open(source->bytes, size, &source->file);
+        if (result != RP_OK)
+            result = rp__base_fail_prefix(result, "%s cannot be read as a frame: ", path);
+    }
     if (result != RP_OK)
         rp__io_source_close(source);
     return result;

@@ -344,6 +344,20 @@ typedef struct sides {
     rp__vec3 node, seen[DU_SIDES / SIDES];
 } sides;
 
+/* Whether a place, t from the node in cells, is one of its dual cell. One on a face of it is one of the dual cell on the side of the grains alone, or of the
+ * lower one: the two would have the same law twice, and any two impulses with the same sum would do. */
+static bool is_of_cell(const double t[3], rp__vec3 normal)
+{
+    const double n[3] = { normal.x, normal.y, normal.z }, tiny = 1e-9;
+    for (int a = 0; a < RP_DIM; a++) {
+        if (fabs(t[a]) > 0.5 + tiny)
+            return false;
+        if (fabs(t[a]) >= 0.5 - tiny && (fabs(n[a]) > tiny ? t[a] * n[a] > 0 : t[a] < 0))
+            return false;
+    }
+    return true;
+}
+
 /* The law at a place of the dual cell on a side of the body that has none yet; `on` lies on that side, at the place or near. None is left out:
  * normals whose cosines are at most SAME_SIDE are axes of caps of acos(0.7) / 2 = 22.8 degrees that do not overlap, and 25 of these cover a sphere. */
 static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
@@ -358,9 +372,8 @@ static rp_result touch_at(sides *c, rp__vec3 x, rp__vec3 on, rp__vec3 n)
         return RP_OK;
     x = rp__vec3_add(x, rp__vec3_sub(open, on));
     t[0] = (x.x - c->node.x) / h, t[1] = (x.y - c->node.y) / h, t[2] = (x.z - c->node.z) / h;
-    for (int a = 0; a < RP_DIM; a++)
-        if (fabs(t[a]) > 0.5 + 1e-9)
-            return RP_OK;
+    if (!is_of_cell(t, n))
+        return RP_OK;
     if (!y->trilinear)
         move_to_face(y, c->block, c->tile, n, t);
     for (int a = 0; a < RP_DIM; a++)

@@ -132,14 +132,38 @@ static void flat_grains_run_farther(void **state)
     assert_true(b.front > 1.02 * a.front);
 }
 
+typedef struct at_radius {
+    double radius, mass;
+} at_radius;
+
+static int compare_radii(const void *a, const void *b)
+{
+    double x = ((const at_radius *)a)->radius, y = ((const at_radius *)b)->radius;
+    return (x > y) - (x < y);
+}
+
+/* The radius that holds a part of the mass. */
+static double radius_of_mass(at_radius *list, int64_t count, double part)
+{
+    double all = 0, held = 0;
+    for (int64_t i = 0; i < count; i++)
+        all += list[i].mass;
+    qsort(list, (size_t)count, sizeof *list, compare_radii);
+    int64_t i = 0;
+    while (i < count - 1 && (held += list[i].mass) < part * all)
+        i++;
+    return list[i].radius;
+}
+
 /* Amplitude of the n-th Fourier mode over the mean of the radius that holds 95 % of the mass, by azimuth. */
 static double fourier_mode(const scene *s, int mode)
 {
     enum { SECTORS = 48 };
     int64_t n;
-    const double *x = scene_field(s, "position", 0, &n), *y = scene_field(s, "position", 1, NULL);
-    double *radius = RP_NEW_ARRAY(double, n), mean = 0, re = 0, im = 0;
-    assert_non_null(radius);
+    const double *x = scene_field(s, "position", 0, &n), *y = scene_field(s, "position", 1, NULL), *mass = scene_field(s, "mass", 0, NULL);
+    at_radius *list = RP_NEW_ARRAY(at_radius, n);
+    double mean = 0, re = 0, im = 0;
+    assert_non_null(list);
     for (int k = 0; k < SECTORS; k++) {
         int64_t count = 0;
         double angle = 6.283185307179586 * k / SECTORS;
@@ -147,15 +171,15 @@ static double fourier_mode(const scene *s, int mode)
             double dx = x[i] - 0.5 * s->def.upper[0], dy = y[i] - 0.5 * s->def.upper[1];
             double d = remainder(atan2(dy, dx) - angle, 6.283185307179586);
             if (fabs(d) < 3.141592653589793 / SECTORS)
-                radius[count++] = sqrt(dx * dx + dy * dy);
+                list[count++] = (at_radius){ sqrt(dx * dx + dy * dy), mass[i] };
         }
         assert_true(count > 20);
-        double r = quantile(radius, count, 0.95);
+        double r = radius_of_mass(list, count, 0.95);
         mean += r / SECTORS;
         re += r * cos(mode * angle) * 2 / SECTORS;
         im += r * sin(mode * angle) * 2 / SECTORS;
     }
-    rp__base_free(radius);
+    rp__base_free(list);
     return sqrt(re * re + im * im) / mean;
 }
 
