@@ -134,7 +134,6 @@ function(rp_test_environment result)
     set(${result}
         "OMP_WAIT_POLICY=passive"
         "TSAN_OPTIONS=ignore_noninstrumented_modules=1 halt_on_error=1 suppressions=${PROJECT_SOURCE_DIR}/tools/tsan.supp"
-        "LSAN_OPTIONS=print_suppressions=0 suppressions=${PROJECT_SOURCE_DIR}/tools/lsan.supp"
         "UBSAN_OPTIONS=print_stacktrace=1" PARENT_SCOPE)
 endfunction()
 

@@ -20,13 +20,6 @@
 
 #include <cmocka.h>
 
-/* HDF5 itself loses a few blocks when it gives up on a damaged file. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
 static char folder[] = "/tmp/repose_fclib_XXXXXX";
 
 static const char *const small[] = { "Rover4613.hdf5", "OneObject-i100000-316.hdf5", "FrictionContactProblem00237.hdf5",
@@ -452,6 +445,5 @@ int main(void)
         cmocka_unit_test(test_equality_constraints), cmocka_unit_test(test_damaged),               cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_collection),
     };
-    H5dont_atexit(); /* damaged files leave HDF5 unable to close itself quietly */
     return cmocka_run_group_tests_name("FCLIB files", tests, make_folder, remove_folder);
 }
