@@ -149,7 +149,7 @@ size=$(wc -c < other/frames/frame_000002.vtkhdf)
 head -c $((size / 2)) run/frames/frame_000002.vtkhdf > other/frames/frame_000002.vtkhdf
 rm -rf other/pictures
 "$REPOSE" render other $small --no-video > out.txt 2> err.txt
-grep -q "frame 2 is left out: .*frame_000002.vtkhdf cannot be read: .*cut short" err.txt || { cat err.txt; fail "a truncated frame was not said"; }
+grep -q "frame 2 is left out: .*frame_000002.vtkhdf cannot be read as a frame: .*cut short" err.txt || { cat err.txt; fail "a truncated frame was not said"; }
 [ "$(ls other/pictures/frame_*.png | wc -l)" = 5 ] || fail "the other frames were not shown"
 cp run/frames/frame_000002.vtkhdf other/frames/frame_000002.vtkhdf
 head -c 20 run/frames/frame_000000.vtkhdf > other/frames/frame_000000.vtkhdf
